@@ -140,8 +140,30 @@ bool beside(struct test *t, struct part *parts, size_t count, unsigned int turns
         return met;
 }
 
-void must_have_worked(struct test *t, const struct part *part, const char *call)
+bool step_worked(struct broken_step *broken, const char *call, DAT_RETURN ret)
 {
-        must_that_of(call, dat_is(part->ret, DAT_SUCCESS),
-                     "it returned %s beside calls of another thread", name_of_return(part->ret));
+        if (dat_is(ret, DAT_SUCCESS))
+                return true;
+        if (!broken->call)
+                *broken = (struct broken_step){.call = call, .ret = ret};
+        return false;
+}
+
+void must_have_worked(struct test *t, const struct broken_step *broken)
+{
+        must_that_of(broken->call, !broken->call, "it returned %s beside calls of another thread",
+                     name_of_return(broken->ret));
+}
+
+DAT_RETURN other_ep_turn(struct broken_step *broken, DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz,
+                         DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd, DAT_EP_ATTR *attr)
+{
+        DAT_EP_HANDLE ep;
+        DAT_RETURN ret = dat_ep_create(ia, pz, recv_evd, request_evd, DAT_HANDLE_NULL, attr, &ep);
+
+        if (step_worked(broken, "dat_ep_create", ret)) {
+                ret = dat_ep_free(ep);
+                step_worked(broken, "dat_ep_free", ret);
+        }
+        return ret;
 }

@@ -36,7 +36,20 @@ struct part {
 #define BESIDE_MET    10 /* rounds that met, so that an unlocked update is lost in one */
 bool beside(struct test *t, struct part *parts, size_t count, unsigned int turns);
 
-/* The neighbour's part went well. If not, the case is BLOCKED by `call`, which its turns make. */
-void must_have_worked(struct test *t, const struct part *part, const char *call);
+/* The first step of a neighbour's turns that did not succeed; `call` is NULL if each did. */
+struct broken_step {
+        const char *call;
+        DAT_RETURN ret;
+};
+
+/* Notes what a step of a turn returned. False where it did not succeed. */
+bool step_worked(struct broken_step *broken, const char *call, DAT_RETURN ret);
+
+/* The case is BLOCKED by the step that did not succeed. */
+void must_have_worked(struct test *t, const struct broken_step *broken);
+
+/* A turn that makes another EP and frees it. */
+DAT_RETURN other_ep_turn(struct broken_step *broken, DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz,
+                         DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd, DAT_EP_ATTR *attr);
 
 #endif

@@ -102,16 +102,17 @@ _Noreturn void step_failed(struct test *t, const struct check_site *site, const 
         test_end(t, VERDICT_BLOCKED, "%s", reason);
 }
 
-static void return_text(char *text, size_t size, DAT_RETURN ret)
+const char *return_name(DAT_RETURN ret, char *space)
 {
         char type[API_NAME_SPACE];
         char subtype[API_NAME_SPACE];
 
         if (DAT_GET_SUBTYPE(ret) == DAT_NO_SUBTYPE)
-                snprintf(text, size, "%s", api_return_name(ret, type));
+                snprintf(space, RETURN_NAME_SPACE, "%s", api_return_name(ret, type));
         else
-                snprintf(text, size, "%s, %s", api_return_name(ret, type),
+                snprintf(space, RETURN_NAME_SPACE, "%s, %s", api_return_name(ret, type),
                          api_subtype_name(ret, subtype));
+        return space;
 }
 
 static bool in_set(DAT_RETURN ret, const DAT_RETURN *set, size_t set_len)
@@ -159,12 +160,12 @@ static const char *call_of(const struct check_site *site, DAT_RETURN ret, char *
  */
 static _Noreturn void step_refused(struct test *t, const struct check_site *site, DAT_RETURN ret)
 {
-        char seen[96];
+        char seen[RETURN_NAME_SPACE];
         char declared[256];
         char space[64];
         const char *call = call_of(site, ret, space, sizeof(space));
 
-        return_text(seen, sizeof(seen), ret);
+        return_name(ret, seen);
         record_check(t, site, ROLE_MUST, false, "DAT_SUCCESS", seen);
         if (!says_unsupported(ret) || !step_is_own(t->entry->page, call))
                 step_failed(t, site, call, seen, "%s returned %s", site->text, seen);
@@ -232,11 +233,11 @@ DAT_RETURN check_expect(struct test *t, const struct check_site *site, DAT_RETUR
                         const DAT_RETURN *set, size_t set_len)
 {
         char expected[256];
-        char seen[96];
+        char seen[RETURN_NAME_SPACE];
         bool ok = in_set(ret, set, set_len);
 
         set_text(expected, sizeof(expected), set, set_len, "\n");
-        return_text(seen, sizeof(seen), ret);
+        return_name(ret, seen);
         record_check(t, site, ROLE_EXPECT, ok, expected, seen);
         if (ok)
                 return ret;
@@ -247,14 +248,14 @@ DAT_RETURN check_expect(struct test *t, const struct check_site *site, DAT_RETUR
 DAT_RETURN check_expect_or_note(struct test *t, const struct check_site *site, DAT_RETURN ret,
                                 DAT_RETURN wanted, const DAT_RETURN *notes, size_t notes_len)
 {
-        char seen[96];
+        char seen[RETURN_NAME_SPACE];
 
         if (!dat_is(ret, wanted) && in_set(ret, notes, notes_len)) {
                 char first[API_NAME_SPACE];
                 char others[200];
                 char expected[256];
 
-                return_text(seen, sizeof(seen), ret);
+                return_name(ret, seen);
                 set_text(others, sizeof(others), notes, notes_len, "\n");
                 snprintf(expected, sizeof(expected), "%s\n%s", api_return_name(wanted, first),
                          others);
@@ -273,11 +274,11 @@ static DAT_RETURN keep_besides(struct test *t, const struct check_site *site, DA
         char listed[200];
         char expected[256];
         char name[API_NAME_SPACE];
-        char seen[96];
+        char seen[RETURN_NAME_SPACE];
 
         set_text(listed, sizeof(listed), set, set_len, "\n");
         snprintf(expected, sizeof(expected), "%s\n%s", listed, api_return_name(ret, name));
-        return_text(seen, sizeof(seen), ret);
+        return_name(ret, seen);
         record_check(t, site, ROLE_EXPECT, true, expected, seen);
         note(t, "%s returned %s; %s (GEN-13)", site->text, seen, why);
         return ret;

@@ -7,13 +7,16 @@
 #include "evidence/api.h"
 #include "evidence/value.h"
 
-#define EVENT_NAME_SPACE 24
+#define EVENT_NAME_SPACE  24
+#define RETURN_NAME_SPACE 96
+
+/* The type of a return, and its subtype if it has one, in `space`: "DAT_INVALID_STATE". */
+const char *return_name(DAT_RETURN ret, char *space);
 
 /* "DAT_SOFTWARE_EVENT", or "event 0x7" if no event has the number. */
 #define name_of_event(number_) event_name((number_), (char[EVENT_NAME_SPACE]){0}, EVENT_NAME_SPACE)
 
-/* The type of a DAT_RETURN: "DAT_INVALID_STATE". */
-#define name_of_return(ret_) api_return_name((ret_), (char[API_NAME_SPACE]){0})
+#define name_of_return(ret_) return_name((ret_), (char[RETURN_NAME_SPACE]){0})
 
 /* A value of an enumeration or its flags: names_of(DAT_EVD_FLAGS, 0x3) is "DAT_EVD_...|DAT_...". */
 #define names_of(type_, value_) \

@@ -160,18 +160,26 @@ static void expect_read(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone)
         expect_read_of(t, ep, zone, MESSAGE);
 }
 
-static void expect_bind(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone)
+/* Of an RMR of its own. */
+static void expect_bind_granted(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone,
+                                DAT_LMR_TRIPLET *segment)
 {
-        DAT_LMR_TRIPLET segment = triplet(buf_with(t, .pz = zone), 0, MESSAGE);
         DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
         DAT_RMR_CONTEXT context;
 
         must(dat_rmr_create(zone, &rmr));
         adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
-        expect_connect(ep);
-        expect(dat_rmr_bind(rmr, &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
+        expect(dat_rmr_bind(rmr, segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
                             (DAT_RMR_COOKIE){.as_64 = 0}, DAT_COMPLETION_DEFAULT_FLAG, &context),
                DAT_SUCCESS);
+}
+
+static void expect_bind(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE zone)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t, .pz = zone), 0, MESSAGE);
+
+        expect_connect(ep);
+        expect_bind_granted(t, ep, zone, &segment);
         expect_event(ep_request_evd(t, ep), DAT_RMR_BIND_COMPLETION_EVENT);
 }
 
@@ -283,63 +291,50 @@ CASE(ep_modify, max_request_dtos_of_writes)
                 expect_eq(expect_dto(ep_request_evd(t, change.ep)).user_cookie.as_64, i);
 }
 
-/* An EP's requests, and what they need. */
-struct asker {
-        DAT_EP_HANDLE ep;
-        DAT_LMR_TRIPLET segment;
-        DAT_RMR_TRIPLET remote;
-};
+enum ask { A_BIND, A_WRITE, A_SEND, A_READ };
 
-/* Each binds an RMR of its own. */
-static void expect_bind_granted(struct test *t, struct asker *it)
-{
-        DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
-        DAT_RMR_CONTEXT context;
-
-        must(dat_rmr_create(pz(t), &rmr));
-        adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
-        expect(dat_rmr_bind(rmr, &it->segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, it->ep,
-                            (DAT_RMR_COOKIE){.as_64 = 0}, DAT_COMPLETION_DEFAULT_FLAG, &context),
-               DAT_SUCCESS);
-}
-
-static bool always_binds(uint64_t place)
+static enum ask only_binds(uint64_t place, uint64_t count)
 {
         (void)place;
-        return true;
+        (void)count;
+        return A_BIND;
 }
 
-static bool binds_in_turn(uint64_t place)
+/* One read only, for an EP may have no more under way; it comes where all else has its room. */
+static enum ask in_turn(uint64_t place, uint64_t count)
 {
-        return place % 3 == 1;
+        return place == count - 1 ? A_READ : (enum ask)(place % A_READ);
 }
 
-/* Number `place`: a read first, and one only, for an EP may have no more under way. */
-static void expect_granted(struct test *t, struct asker *it, uint64_t place)
+static void expect_granted(struct test *t, DAT_EP_HANDLE ep, enum ask request,
+                           DAT_LMR_TRIPLET *segment, DAT_RMR_TRIPLET *remote)
 {
-        if (!place)
-                expect(post_read(it->ep, &it->segment, &it->remote), DAT_SUCCESS);
-        else if (place % 3 == 2)
-                expect(post_write(it->ep, &it->segment, &it->remote), DAT_SUCCESS);
+        if (request == A_BIND)
+                expect_bind_granted(t, ep, pz(t), segment);
+        else if (request == A_WRITE)
+                expect(post_write(ep, segment, remote), DAT_SUCCESS);
+        else if (request == A_SEND)
+                expect(post_send(ep, segment, remote), DAT_SUCCESS);
         else
-                expect(post_send(it->ep, &it->segment, &it->remote), DAT_SUCCESS);
+                expect(post_read(ep, segment, remote), DAT_SUCCESS);
 }
 
-static const struct kind_of_request {
+static const struct mixture {
         const char *id;
-        bool (*binds)(uint64_t place);
+        enum ask (*request)(uint64_t place, uint64_t count);
         bool reads;
-} kinds_of_request[] = {
-    {"binds", always_binds, false},
-    {"mixed", binds_in_turn, true},
+} mixtures[] = {
+    {"binds", only_binds, false},
+    {"mixed", in_turn, true},
 };
 
-FAMILY(ep_modify, max_request_dtos_of, kinds_of_request)
+FAMILY(ep_modify, max_request_dtos_of, mixtures)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
         DAT_EP_HANDLE ep = reading_ep(t, evd);
         struct ep_change change = ep_change_of(t, &ep_parameters[EP_PARAM_max_request_dtos], ep, 0);
-        struct asker asker = {.ep = ep, .segment = triplet(buf_with(t), 0, MESSAGE)};
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_RMR_TRIPLET remote;
         struct peer_ep *end;
 
         if (row->reads && ia_attr(t)->max_rdma_read_per_ep_out < 1)
@@ -348,16 +343,13 @@ FAMILY(ep_modify, max_request_dtos_of, kinds_of_request)
                 unsupported(t, "max_rmrs: fewer than the case binds");
         expect_ep_change(t, &change);
         end = expect_connect(ep);
-        asker.remote = exposed(end, MESSAGE);
+        remote = exposed(end, MESSAGE);
         peer_post_recv(end, (int)change.wanted, MESSAGE);
 
         for (uint64_t i = 0; i < change.wanted; i++)
-                if (row->binds(i))
-                        expect_bind_granted(t, &asker);
-                else
-                        expect_granted(t, &asker, i);
+                expect_granted(t, ep, row->request(i, change.wanted), &segment, &remote);
         for (uint64_t i = 0; i < change.wanted; i++)
-                if (row->binds(i))
+                if (row->request(i, change.wanted) == A_BIND)
                         expect_event(evd, DAT_RMR_BIND_COMPLETION_EVENT);
                 else
                         expect_dto(evd);

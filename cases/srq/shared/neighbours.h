@@ -4,6 +4,7 @@
 #ifndef CASES_SRQ_NEIGHBOURS_H
 #define CASES_SRQ_NEIGHBOURS_H
 
+#include "cases/shared/beside.h"
 #include "cases/srq/shared/queue.h"
 
 #define SRQ_TURNS 16 /* calls of a thread in a round */
@@ -20,14 +21,14 @@ struct srq_beside {
         DAT_EP_ATTR ep_attr;             /* of another EP */
         DAT_SRQ_PARAM params[SRQ_TURNS]; /* that the queries of a round told */
         DAT_EVENT events[SRQ_TURNS];     /* that were reaped in a round */
-        const char *refused;             /* what made no object in a turn, or NULL */
+        DAT_COUNT sizes[SRQ_TURNS];      /* that a query told after each resize of a round */
+        struct broken_step broken;       /* of the neighbour, or beside the page's call */
 };
-struct srq_beside srq_beside_with(struct test *t);
 
 /* Parts of beside(): a call each, of a `struct srq_beside`. */
 DAT_RETURN srq_beside_post(void *arg, unsigned int i);
 DAT_RETURN srq_beside_query(void *arg, unsigned int i);
-DAT_RETURN srq_beside_resize(void *arg, unsigned int i);
+DAT_RETURN srq_beside_resize(void *arg, unsigned int i); /* and asks for the size */
 DAT_RETURN srq_beside_set_lw(void *arg, unsigned int i);
 DAT_RETURN srq_beside_reap(void *arg, unsigned int i);
 DAT_RETURN srq_beside_other_srq(void *arg, unsigned int i); /* makes one and frees it */
@@ -36,15 +37,19 @@ DAT_RETURN srq_beside_ep(void *arg, unsigned int i);        /* the same, of an E
 struct srq_neighbour {
         const char *id;
         DAT_RETURN (*turn)(void *arg, unsigned int i);
-        const char *call; /* that is to be blamed where the turn fails, unless it made no object */
 };
 
+/* The size that number `i` of a round's resizes asks for; the last is the greater one. */
+DAT_COUNT srq_beside_size(unsigned int i);
+
 /*
- * A round: threads make `turn` and the row's beside each other. Both succeed, what was reaped is
- * whole, and each receive that was posted meanwhile or before takes a message. True where they met.
+ * Rounds in which threads make `turn` and the row's beside each other. Both succeed, what was
+ * reaped is whole, and each receive that was posted meanwhile or before takes a message; `check`,
+ * which may be NULL, looks at what a round told. In the end the queue has room as it says.
  */
-bool srq_beside_round(struct test *t, struct srq_beside *it,
-                      DAT_RETURN (*turn)(void *arg, unsigned int i),
-                      const struct srq_neighbour *row);
+void expect_srq_beside(struct test *t, DAT_RETURN (*turn)(void *arg, unsigned int i),
+                       const struct srq_neighbour *row,
+                       void (*check)(struct test *t, const struct srq_beside *it,
+                                     const struct srq_neighbour *row));
 
 #endif

@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_resize: calls of other threads beside it. */
-#include "cases/shared/beside.h"
 #include "cases/srq/shared/neighbours.h"
 #include "clauses/srq_resize.h"
 
 static const struct srq_neighbour neighbours[] = {
-    {"post", srq_beside_post, "dat_srq_post_recv"},
-    {"query", srq_beside_query, "dat_srq_query"},
-    {"reap", srq_beside_reap, "dat_evd_dequeue"},
-    {"other_srq", srq_beside_other_srq, "dat_srq_free"},
-    {"ep", srq_beside_ep, "dat_ep_free"},
+    {"post", srq_beside_post},           {"query", srq_beside_query}, {"reap", srq_beside_reap},
+    {"other_srq", srq_beside_other_srq}, {"ep", srq_beside_ep},
 };
+
+/* Each size that was granted was told at once, and the last one is there still. */
+static void check_sizes(struct test *t, const struct srq_beside *it,
+                        const struct srq_neighbour *row)
+{
+        (void)row;
+        for (unsigned int i = 0; i < SRQ_TURNS; i++)
+                expect_that(it->sizes[i] >= srq_beside_size(i), "%d receives granted, %d told",
+                            srq_beside_size(i), it->sizes[i]);
+        expect_that(srq_size(t, it->queue.srq) >= SRQ_MOST, "the last size granted is lost");
+}
 
 FAMILY(srq_resize, beside, neighbours, BESIDE_DEADLINE)
 {
-        struct srq_beside it = srq_beside_with(t);
-        struct stress stress = stress_of(t, BESIDE_ROUNDS);
-
-        while (stress.met < BESIDE_MET && stress_round(&stress)) {
-                stress_met(&stress, srq_beside_round(t, &it, srq_beside_resize, row));
-                expect_that(srq_size(t, it.queue.srq) >= SRQ_LEAST,
-                            "the queue is smaller than the last size that was granted");
-        }
-        expect_room(t, &it.queue, srq_size(t, it.queue.srq));
-        must_have_met(&stress);
+        expect_srq_beside(t, srq_beside_resize, row, check_sizes);
 }
