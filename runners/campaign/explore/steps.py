@@ -197,26 +197,37 @@ STEPS: Mapping[str, Step] = {step.name: step for step in _ALL}
 OBJECTS = tuple(dict.fromkeys(step.name.partition("_")[0] for step in _ALL))
 
 
+# What all EPs of the first steps are made of.
+_MADE_OF = " ".join(
+    str(named(kind, slot))
+    for kind, slot in ((PZ, 0), (EVD, RECEIVED), (EVD, REQUESTED), (EVD, CONNECTED))
+)
+
+
+def _end(slot: int) -> str:
+    """Makes an EP with receives of its own."""
+    return f"ep_create {named(EP, slot)} {_MADE_OF} 8 8"
+
+
 def beginning() -> list[str]:
     """The objects that each walk starts with."""
     evds = ((RECEIVED, DTO_FLAG), (REQUESTED, DTO_FLAG | RMR_BIND_FLAG))
     more = ((CONNECTED, CONNECTION_FLAG), (REQUESTS, CR_FLAG))
-    ends = [
-        f"ep_create {named(EP, slot)} {named(PZ, 0)} {named(EVD, RECEIVED)} "
-        f"{named(EVD, REQUESTED)} {named(EVD, CONNECTED)} 8 8"
-        for slot in (0, 1)
-    ]
     return [
         f"pz_create {named(PZ, 0)}",
         f"lmr_create {named(LMR, 0)} {named(PZ, 0)} {PRIVILEGES}",
         f"cno_create {named(CNO, 0)}",
         *(f"evd_create {named(EVD, slot)} 64 {NULL} {flags}" for slot, flags in (*evds, *more)),
         f"srq_create {named(SRQ, 0)} {named(PZ, 0)} 8 1",
-        *ends,
-        f"ep_create_with_srq {named(EP, 2)} {named(PZ, 0)} {named(EVD, RECEIVED)} "
-        f"{named(EVD, REQUESTED)} {named(EVD, CONNECTED)} {named(SRQ, 0)} 8 8",
+        _end(0),
+        _end(1),
+        f"ep_create_with_srq {named(EP, 2)} {_MADE_OF} {named(SRQ, 0)} 8 8",
         f"psp_create_any {named(PSP, 0)} {named(EVD, REQUESTS)}",
     ]
+
+
+# Where the request of a chain goes.
+_REQUEST = named(CR, 0)
 
 
 def _chain(first: str, *rest: str) -> list[str]:
@@ -229,27 +240,32 @@ def _told(count: int, within: int = LONG) -> list[str]:
     return [f"evd_wait {named(EVD, CONNECTED)} {NULL} {within} 1"] * count
 
 
+def _asks(how: str) -> list[str]:
+    """Asks for a connection by a step, and waits for the request."""
+    return [how, f"evd_wait {named(EVD, REQUESTS)} {_REQUEST} {LONG} 1"]
+
+
+def _asks_psp(active: int) -> list[str]:
+    return _asks(f"ep_connect {named(EP, active)} {named(PSP, 0)} 16")
+
+
 def connection(active: int, passive: int) -> list[str]:
     """The steps that connect two EPs of the walk, as far as both may be connected now."""
-    request = named(CR, 0)
     return _chain(
         f"psp_query {named(PSP, 0)} {ALL}",
-        f"ep_connect {named(EP, active)} {named(PSP, 0)} 16",
-        f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
-        f"cr_query {request} {ALL}",
-        f"cr_accept {request} {named(EP, passive)} 8",
+        *_asks_psp(active),
+        f"cr_query {_REQUEST} {ALL}",
+        f"cr_accept {_REQUEST} {named(EP, passive)} 8",
         *_told(2),
     )
 
 
 def reserved(active: int, passive: int) -> list[str]:
     """The steps that connect two EPs by an RSP, as far as both may be connected now."""
-    request = named(CR, 0)
     return _chain(
         f"rsp_create {named(RSP, 0)} {named(EP, passive)} {named(EVD, REQUESTS)}",
-        f"ep_connect {named(EP, active)} {named(RSP, 0)} 8",
-        f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
-        f"cr_accept {request} {NULL} 0",
+        *_asks(f"ep_connect {named(EP, active)} {named(RSP, 0)} 8"),
+        f"cr_accept {_REQUEST} {NULL} 0",
         *_told(2),
     )
 
@@ -258,17 +274,13 @@ def again() -> list[str]:
     """The steps that connect two EPs, then a third one as the first, whose request is handed over
     before a fourth one accepts it.
     """
-    request, told = named(CR, 0), named(EVD, CONNECTED)
     return [
         *connection(0, 1),
         *_chain(
-            f"ep_create {named(EP, 3)} {named(PZ, 0)} {named(EVD, RECEIVED)} "
-            f"{named(EVD, REQUESTED)} {told} 8 8",
-            f"ep_dup_connect {named(EP, 2)} {named(EP, 0)} 8",
-            f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
-            f"cr_handoff {request} {named(PSP, 0)}",
-            f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
-            f"cr_accept {request} {named(EP, 3)} 0",
+            _end(3),
+            *_asks(f"ep_dup_connect {named(EP, 2)} {named(EP, 0)} 8"),
+            *_asks(f"cr_handoff {_REQUEST} {named(PSP, 0)}"),
+            f"cr_accept {_REQUEST} {named(EP, 3)} 0",
             *_told(2),
         ),
     ]
@@ -276,12 +288,11 @@ def again() -> list[str]:
 
 def refused(active: int) -> list[str]:
     """The steps by which a request to connect is rejected, and the EP is made usable again."""
-    request, end = named(CR, 0), named(EP, active)
+    end = named(EP, active)
     return _chain(
         f"psp_query {named(PSP, 0)} {ALL}",
-        f"ep_connect {end} {named(PSP, 0)} 16",
-        f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
-        f"cr_reject {request}",
+        *_asks_psp(active),
+        f"cr_reject {_REQUEST}",
         *_told(1),
         f"ep_query {end} {ALL}",
         f"ep_reset {end}",
@@ -290,13 +301,7 @@ def refused(active: int) -> list[str]:
 
 def disposed(what: str) -> list[str]:
     """The steps that ask something of a request that was rejected."""
-    request = named(CR, 0)
-    return _chain(
-        f"ep_connect {named(EP, 0)} {named(PSP, 0)} 16",
-        f"evd_wait {named(EVD, REQUESTS)} {request} {LONG} 1",
-        f"cr_reject {request}",
-        what.format(request + FREED),
-    )
+    return _chain(*_asks_psp(0), f"cr_reject {_REQUEST}", what.format(_REQUEST + FREED))
 
 
 def parting(first: int, gracefully: int) -> list[str]:
