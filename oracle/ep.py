@@ -726,6 +726,15 @@ def _flags_meet(evd: Evd, ep: Ep) -> bool:
     return others or own != (DEFAULT_FLAG, DEFAULT_FLAG)
 
 
+def _posted(ep: Ep, field: str) -> int:
+    """What posted receives need of an attribute: a smaller one may be refused (EP-53)."""
+    if field == "max_recv_dtos":
+        return len(ep.receives)
+    if field == "max_recv_iov":
+        return max((receive.segments for receive in ep.receives), default=0)
+    return 0
+
+
 @refuses(
     "dat_ep_modify",
     clauses=["ep_modify/invalid_value", "ep_modify/recv_flags_after_posting"],
@@ -759,7 +768,7 @@ def modify_values(call: Call, ep: Ep, side: Side) -> Refusal | Open | None:
             if value != ep.attr.get(field) and ep.srq is None and not ep.connections:
                 return Refusal(ANY_ERROR)
             allowed |= ANY_ERROR
-        if field == "max_recv_dtos" and isinstance(value, int) and value < len(ep.receives):
+        if isinstance(value, int) and value < _posted(ep, field):
             allowed |= ANY_ERROR
         if field in FLAG_FIELDS and not _alone(ep, side):
             allowed.add(INVALID_PARAMETER)
