@@ -23,6 +23,7 @@ from results.model.run import (
 
 _ORDER = list(Verdict)
 _SUCCESS = "DAT_SUCCESS"
+_INVALID = "DAT_INVALID_PARAMETER"
 _NUMBER = re.compile(r"\d+")
 # So many defects are named first.
 FIRST = 5
@@ -204,6 +205,9 @@ def _keys(attempt: Attempt, harmless: Collection[str], broken: Collection[str]) 
     if attempt.deviates_from and attempt.deviates_from not in harmless:
         call = attempt.deviating_call
         yield "model", attempt.deviates_from, call.name if call else ""
+    if told := attempt.checked_deviation:
+        # It is what the check looked at, whatever cases survive it.
+        yield "told", *told.told
     check = attempt.failed_check
     last = _last_call(attempt)
     # What a case is blocked by is known by the clause that promises it.
@@ -285,6 +289,8 @@ def _keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterato
     if answer and refused and culprit and culprit.ret == answer[0]:
         # Whatever was expected instead, and wherever it was checked.
         yield "refused", call, answer[0]
+    if (parameter := _granted_parameter(attempt, check)) and culprit:
+        yield "parameter", culprit.name, parameter
     if _of_an_answer(attempt):
         # One wrong code, with its subtype, comes from one place, whichever call it is seen in.
         known = refused and "," in check.seen and not check.seen.startswith(_SCARCE)
@@ -292,6 +298,19 @@ def _keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterato
     elif check.subject and culprit:
         # A flag or a number that is wrong in one field comes from one place.
         yield "value", call, check.subject
+
+
+def _granted_parameter(attempt: Attempt, check: Check) -> str:
+    """The parameter that a call was asked about alone, if it granted that and did something else. A
+    parameter that is ignored keeps its value, and takes one that no object can have.
+    """
+    call = attempt.culprit
+    if call is None or call.ret != _SUCCESS:
+        return ""
+    if _of_an_answer(attempt) and check.expected != (_INVALID,):
+        return ""
+    masks = [value for name, value in call.args if name.endswith("_mask")]
+    return next(filter(_ANSWER.fullmatch, masks), "")
 
 
 def _is_of_event(check: Check) -> bool:

@@ -442,6 +442,7 @@ def _attempt(record: Members, page: str, keep: _Keep) -> Attempt:
         model=_model(record.member("oracle")) if record.values.get("oracle") else "",
         deviating=record.member("oracle").integer("n", 0) if _is_of_case(record) else 0,
         deviates_from=record.member("oracle").text("clause") if _deviates(record) else "",
+        deviation=_deviation(record, record.member("oracle").text("clause")),
         beside=_beside(record),
         kinds=kinds(record.values),
     )
@@ -512,15 +513,20 @@ def _deviates(record: Members) -> bool:
     return bool(said) and record.member("oracle").text("verdict", None) == "deviates"
 
 
-def _beside(record: Members) -> tuple[Trouble, ...]:
-    """The call of a case that was kept, or of its peer, that breaks another clause."""
-    clause = record.text("breaks")
-    if not clause:
-        return ()
+def _deviation(record: Members, clause: str) -> Trouble | None:
+    """The call of the case or of its peer that deviates from `clause`, if one does."""
+    if not (clause and _deviates(record)):
+        return None
     said = record.member("oracle")
     where, _, saw = said.text("why").removesuffix(f" [{clause}]").partition(": ")
     call = where.rpartition(", ")[2]
-    return (Trouble(call, "deviates", saw, said.text("who") or "case", clause=clause),)
+    return Trouble(call, "deviates", saw, said.text("who") or "case", clause=clause)
+
+
+def _beside(record: Members) -> tuple[Trouble, ...]:
+    """The call of a case that was kept, or of its peer, that breaks another clause."""
+    found = _deviation(record, record.text("breaks"))
+    return (found,) if found else ()
 
 
 def _is_of_case(record: Members) -> bool:

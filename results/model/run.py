@@ -98,6 +98,7 @@ class Check(NamedTuple):
 _COMPARES = re.compile(r" [=!]= ")
 # The last name of an expression, without the arguments or the index behind it.
 _SUBJECT = re.compile(r"([A-Za-z_]\w*)\s*(?:\(.*\)|\[[^]]*\])?\s*$")
+_WORD = re.compile(r"\w+")
 # What frames of the suite's own program begin with, and what the places of its cases have.
 _SUITE = "udapl-cases"
 _CASE = re.compile(r"^[^,]+, cases/")
@@ -212,6 +213,18 @@ class Trouble:
         return f"{self.saw} {inside}" + (", hurried" if self.hurried else "")
 
     @property
+    def subject(self) -> str:
+        """What a call that deviates told wrongly, "max_recv_iov" of "max_recv_iov is 1, not 2"; or
+        all of what was seen, if it is no value.
+        """
+        return self.saw.partition(" is ")[0].removeprefix("the ")
+
+    @property
+    def told(self) -> tuple[str, str, str]:
+        """What is the same where a call that deviates tells one thing wrongly, in any way."""
+        return self.clause, self.call, self.subject
+
+    @property
     def key(self) -> tuple[str, str, str, str]:
         """What is the same for all cases that met the same, however long each waited."""
         saw = "no end" if self.what == "timeout" else self.clause or self.saw
@@ -269,6 +282,8 @@ class Attempt:
     deviating: int = 0
     # The clause that the first call which deviates breaks.
     deviates_from: str = ""
+    # That call, in words; None where none deviates.
+    deviation: Trouble | None = None
     # The call that breaks a clause of another case, if this one was kept.
     beside: tuple[Trouble, ...] = ()
     # The ways in which it was found broken, each shared with what ended alike.
@@ -323,6 +338,23 @@ class Attempt:
         """The case's first call that deviates from the executable specification, if one does."""
         calls = (call for call in self.calls if call.who == "case" and call.n == self.deviating)
         return next(calls, None)
+
+    @property
+    def checked_deviation(self) -> Trouble | None:
+        """The deviation that the check which failed looked at: the check is of what the call
+        returned, or followed at once and is about the value. Any other may not concern the case.
+        """
+        said, check = self.deviation, self.failed_check
+        if self.verdict is not Verdict.FAIL or said is None or check is None:
+            return None
+        call = self.culprit
+        if call and call.n == self.deviating and call.ret == check.seen.split(",")[0]:
+            return said
+        about = {*said.subject.split()}
+        if not about or not about <= {*_WORD.findall(f"{self.case} {check.text} {check.seen}")}:
+            return None
+        before = [c.n for c in self.calls if c.who == "case" and c.n <= check.after_call]
+        return said if before and max(before) == self.deviating else None
 
     @property
     def culprit(self) -> Call | None:
@@ -1108,15 +1140,19 @@ class Run:
     @cached_property
     def breakages(self) -> list[Breakage]:
         """What broke beside the clauses, in first attempts: one for each call and cause. A clause
-        that a case of its own found broken is among the findings.
+        that a case of its own found broken is among the findings, and so is what a call told
+        wrongly if a case failed by that.
         """
         broken = {id_ for case in self.findings for id_ in (case.id, case.id.rpartition("/")[0])}
+        decisive = (case.decisive for case in self.findings)
+        checked = (each.checked_deviation for each in decisive if each and each.deviation)
+        told = {deviation.told for deviation in checked if deviation}
         found: dict[tuple[str, str, str, str], tuple[Trouble, dict[str, Case], Attempt]] = {}
         for case in self.cases:
             for attempt in case.ordered:
                 troubles = (*attempt.teardown, *attempt.beside) if attempt.number == 1 else ()
                 for trouble in troubles:
-                    if trouble.clause in broken:
+                    if trouble.clause in broken or trouble.told in told:
                         continue
                     seen = found.setdefault(trouble.key, (trouble, {}, attempt))
                     seen[1][case.id] = case
@@ -1131,7 +1167,7 @@ class Run:
         return breakages + [
             Breakage(walk.trouble, (), walk.attempt, walk)
             for walk in alone
-            if walk.trouble.clause not in broken
+            if walk.trouble.clause not in broken and walk.trouble.told not in told
         ]
 
     @cached_property

@@ -58,11 +58,13 @@ def test_a_finding_by_a_condition_says_it_in_a_sentence(tmp_path: Path) -> None:
     assert "woken" not in " ".join((*lines, case.decisive.summary))
 
 
-def groups(tmp_path: Path, *cases: tuple[str, Record]) -> list[list[str]]:
+def groups(
+    tmp_path: Path, *cases: tuple[str, Record], page: str = "dat_srq_resize"
+) -> list[list[str]]:
     """The names of cases with these verdicts, by cause."""
     run = SyntheticRun(modes=(1,))
     for number, (verdict, left) in enumerate(cases):
-        run.case(str(number), verdict, **left)
+        run.case(str(number), verdict, {"page": page}, **left)
     found = causes(load(run.write(tmp_path)))
     return [[case.clause.name for case in cause.cases] for cause in found]
 
@@ -161,6 +163,81 @@ def test_what_cases_survive_is_no_cause_of_others(tmp_path: Path) -> None:
     other = failing("dat_srq_resize", 9, "5") | {"oracle": said}
     kept = {"calls": one["calls"], "oracle": said, "breaks": "srq_resize/grow"}
     assert groups(tmp_path, ("FAIL", one), ("FAIL", other), ("PASS", kept)) == [["0"], ["1"]]
+
+
+def not_changed(parameter: str, line: int) -> Record:
+    """What a case leaves that modified one parameter alone, and queried what it was before."""
+    mask = ("ep_param_mask", f"DAT_EP_FIELD_EP_ATTR_{parameter.upper()}")
+    seen = f"{parameter} was not changed"
+    told = check("shown(t)", ok=False, expected=["shown(t)"], seen=seen, line=line, calls=2)
+    calls = [call(1, "dat_ep_modify", mask), call(2, "dat_ep_query")]
+    return {"calls": calls, "checks": [told], "oracle": told_wrongly(parameter)}
+
+
+def told_wrongly(parameter: str) -> Record:
+    """What the executable specification says of a query that tells another value."""
+    why = f"case call 2, dat_ep_query: {parameter} is 1, not at least 2 [srq_query/field]"
+    return deviating("srq_query/field") | {"why": why, "n": 2}
+
+
+def granted(parameter: str, expected: str) -> Record:
+    """What a case leaves of which a value of one parameter was granted that must be refused."""
+    left = not_changed(parameter, 5)
+    told = check("modify(t)", ok=False, expected=[expected], seen="DAT_SUCCESS", line=5)
+    return left | {"calls": left["calls"][:1], "checks": [told], "oracle": {}}
+
+
+def test_what_cases_survive_is_the_cause_where_the_check_saw_it(tmp_path: Path) -> None:
+    """One case is kept with the same wrong value of a field, and the others fail by it."""
+    run = SyntheticRun(modes=(1,))
+    run.case("one", "FAIL", **not_changed("max_recv_iov", 7))
+    run.case("other", "FAIL", **not_changed("max_recv_iov", 9))
+    kept = {"calls": not_changed("", 7)["calls"], "breaks": "srq_query/field"}
+    run.case("kept", "PASS", **kept, oracle=told_wrongly("max_recv_iov"))
+    loaded = load(run.write(tmp_path))
+    assert [cause.extent for cause in causes(loaded)] == ["2 clauses"]
+    # What the kept case met is that cause too.
+    assert loaded.breakages == []
+
+
+def test_a_wrong_answer_that_a_kept_case_met_is_the_cause_of_the_failed_ones(
+    tmp_path: Path,
+) -> None:
+    why = "case call 1, dat_srq_resize: returns DAT_ABORT; it must return DAT_INVALID_STATE"
+    said = deviating("srq_resize/state") | {"why": f"{why} [srq_resize/state]"}
+    run = SyntheticRun(modes=(1,))
+    left = failing("dat_srq_resize", 7, "DAT_ABORT")
+    calls = [call(1, "dat_srq_resize", ret="DAT_ABORT")]
+    run.case("one", "FAIL", **left | {"calls": calls, "oracle": said})
+    run.case("kept", "PASS", calls=calls, oracle=said, breaks="srq_resize/state")
+    assert load(run.write(tmp_path)).breakages == []
+
+
+def test_what_a_kept_case_met_is_a_finding_where_no_check_saw_it(tmp_path: Path) -> None:
+    """The failed case sees something else, though the same call deviates in it."""
+    run = SyntheticRun(modes=(1,))
+    run.case("one", "FAIL", **not_changed("qos", 7) | {"oracle": told_wrongly("max_recv_iov")})
+    kept = {"calls": not_changed("", 7)["calls"], "breaks": "srq_query/field"}
+    run.case("kept", "PASS", **kept, oracle=told_wrongly("max_recv_iov"))
+    loaded = load(run.write(tmp_path))
+    assert [broken.trouble.subject for broken in loaded.breakages] == ["max_recv_iov"]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "expected", "wanted"),
+    [
+        ("max_recv_iov", "DAT_INVALID_PARAMETER", [["0", "1"]]),
+        # Granted in a state in which it must not be: the parameter is not ignored by that.
+        ("max_recv_iov", "DAT_INVALID_STATE", [["0"], ["1"]]),
+        ("max_recv_dtos", "DAT_INVALID_PARAMETER", [["0"], ["1"]]),
+    ],
+)
+def test_a_parameter_that_is_ignored_takes_invalid_values(
+    tmp_path: Path, parameter: str, expected: str, wanted: list[list[str]]
+) -> None:
+    ignored, other = not_changed("max_recv_iov", 7), granted(parameter, expected)
+    cases = ("FAIL", ignored), ("FAIL", other)
+    assert groups(tmp_path, *cases, page="dat_ep_modify") == wanted
 
 
 def test_a_third_may_show_that_two_are_one(tmp_path: Path) -> None:
