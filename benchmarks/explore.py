@@ -98,6 +98,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--run", type=Path, help="a faults run, whose cases are compared with")
     options = parser.parse_args(arguments)
     checkout = here()
+    if not checkout.faulty_provider.exists():
+        # Each open would fail, and count as a fault that was found.
+        parser.error(f"{checkout.faulty_provider} is missing: ninja -C build/default daplfault")
     catalogue, _ = load_cases(checkout)
     known = [fault.id for fault in rows_of(checkout, catalogue).faults if not fault.in_libdat]
     drawn = random.Random(options.seed).sample(known, min(options.faults, len(known)))

@@ -103,7 +103,7 @@ NO_AGENT = {"instance_data": "NULL", "proxy_agent_func": "NULL"}
 def query(call: Call, cno: Cno, _side: Side) -> bool | str | None:
     agent = cno.agent
     # An agent may have left the CNO by its first call, of which the trace tells nothing.
-    known = agent if not _is_agent(agent) or not cno.evds else None
+    known = agent if not is_agent(agent) or not cno.evds else None
     return answers(
         call,
         "cno_param_mask",
@@ -113,7 +113,7 @@ def query(call: Call, cno: Cno, _side: Side) -> bool | str | None:
     )
 
 
-def _is_agent(agent: Any) -> bool:
+def is_agent(agent: Any) -> bool:
     return not isinstance(agent, dict) or agent.get("proxy_agent_func") not in ("NULL", "0x0")
 
 

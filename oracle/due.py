@@ -7,15 +7,17 @@ find it was over; on two hosts, where cases disturb the network, nothing is.
 
 from collections.abc import Iterator
 
+from oracle.cno import is_agent
 from oracle.ep import DEFAULT_FLAG, UNSIGNALLED, now
-from oracle.evd import QUEUE_EMPTY, TIMEOUT_EXPIRED
+from oracle.evd import QUEUE_EMPTY, SOFTWARE, TIMEOUT_EXPIRED
 from oracle.kernel import INVALID_STATE, tells
 from oracle.messages import all_met, came, sent, since, taken_surely
 from oracle.pairing import SETTLED_US, SMALL_MESSAGE
-from oracle.state import DISCONNECTED, Connection, Ep, Evd, Ia, Side, Srq
+from oracle.state import DISCONNECTED, Cno, Connection, Ep, Evd, Ia, Side, Srq
 from oracle.trace import Call
 
 OBSERVERS = ("dat_evd_wait", "dat_evd_dequeue")
+_SOFTWARE_ALONE = frozenset((SOFTWARE,))
 # Calls after which what feeds an EVD, or the EVD, is not what it was.
 ENDS = ("_free", "_close", "_reset", "_disconnect", "_unwaitable", "_modify", "evd_resize")
 
@@ -279,3 +281,70 @@ def _below(srq: Srq, side: Side, until: float) -> bool:
     mark = srq.low_watermark
     left = len(srq.posted) - taken_surely(srq, side, until)
     return isinstance(mark, int) and not srq.doubt and left < mark
+
+
+def _sleeps(call: Call, returns: str) -> bool:
+    """Whether a wait met other calls and ended by its time alone, or not at all."""
+    return bool(call.overlaps) and (call.ret == returns or not call.finished)
+
+
+@tells("dat_evd_wait", clauses=["evd_wait/wakes", "evd_wait/threshold"], asleep=True)
+def software_wakes(call: Call, evd: Evd, side: Side) -> bool | str | None:
+    """Software events that are posted while a thread waits for them end its wait."""
+    threshold = call.arg("threshold")
+    if not _sleeps(call, TIMEOUT_EXPIRED) or evd.flags != _SOFTWARE_ALONE:
+        return None
+    if not isinstance(threshold, int) or threshold < 1 or not _is_alone(call) or call.apart:
+        return None
+    until = _until(call, side)
+    due = sum(each.end <= until for each in evd.software)
+    if due >= threshold:
+        return f"sleeps for {threshold} events, while {due} software events are queued"
+    return True if due else None
+
+
+@tells("dat_evd_wait", clauses=["evd_wait/made_unwaitable"], asleep=True)
+def unwaitable_wakes(call: Call, _evd: Evd, side: Side) -> bool | str | None:
+    """A wait on an EVD that is made unwaitable ends."""
+    if _ender(call) is not None:
+        return True
+    if not _sleeps(call, TIMEOUT_EXPIRED) or call.apart:
+        return None
+    own = [
+        other
+        for other in call.overlaps
+        if other.name.endswith("_unwaitable")
+        and other.args.get("evd_handle") == call.args.get("evd_handle")
+    ]
+    if not own or any(other.name == "dat_evd_clear_unwaitable" for other in own):
+        return None
+    until = _until(call, side)
+    if any(other.ok and other.end <= until and not other.apart for other in own):
+        return "sleeps on an EVD that was made unwaitable"
+    return None
+
+
+@tells("dat_cno_wait", clauses=["cno_wait/wakes"], rulings=["CNO-4"], asleep=True)
+def event_wakes(call: Call, cno: Cno, side: Side) -> bool | str | None:
+    """An event on an enabled EVD, on which no thread waits, ends a wait on its CNO."""
+    if is_agent(cno.agent) or call.apart:
+        return None
+    if any(other.name != "dat_evd_post_se" or other.apart for other in call.overlaps):
+        return None
+    posts = [other for other in call.overlaps if other.ok and _notifies(other.o, cno)]
+    if call.ok:
+        return True if posts else None
+    if not _sleeps(call, QUEUE_EMPTY):
+        return None
+    until = _until(call, side)
+    for other in posts:
+        if call.begin <= other.begin and other.end <= until:
+            return f"sleeps, while an event has come on {other.o.name}"
+    return None
+
+
+def _notifies(evd: object, cno: Cno) -> bool:
+    """Whether each event of an EVD on which no thread waits notifies a CNO."""
+    if not isinstance(evd, Evd) or evd.lost or not evd.alive:
+        return False
+    return evd.flags == _SOFTWARE_ALONE and evd.cno == cno.name and evd.enabled is True

@@ -7,7 +7,8 @@
  * freed, or was never made, is the null handle too, because a provider may give a freed handle
  * again. A step behind "&" is taken only if the last call succeeded, so that no walk waits for what
  * a refused call began. The number of a freed object, 100 above its slot, names its handle until
- * another object is made.
+ * another object is made. A wait may be on a thread of its own: the next step follows when the
+ * thread waits or has returned, and the wait ends before the walk does.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include "case.h"
 #include "case/ep_attr.h"
 #include "case/test.h"
+#include "case/waiter.h"
 
 #define SLOTS        32
 #define BY_KIND      1000
@@ -39,8 +41,15 @@
 #define MOST_RECEIVES (-3)
 #define SEGMENTS      4
 #define BETWEEN       64 /* bytes from a segment to the next */
+/* Receives, and requests, of an EP that is made with flags. */
+#define FLAGS_DEPTH 8
+/* Threads that wait at once. */
+#define WAITERS 2
 
 /* A negative mask asks for all fields. */
+/* The number of no object. */
+#define NO_OBJECT (-1)
+
 #define MASK(number_, all_) ((number_) < 0 ? (DAT_UINT64)(all_) : (DAT_UINT64)(number_))
 
 enum kind { PZ, LMR, RMR, EVD, CNO, SRQ, EP, PSP, CR, RSP, KINDS };
@@ -61,6 +70,8 @@ struct walk {
         unsigned char private[PRIVATE_MOST];
         unsigned int steps;
         DAT_RETURN said; /* by the call of the last step that made one */
+        struct waiter *waiters[WAITERS];
+        unsigned int waiter_count;
 };
 
 struct move {
@@ -261,11 +272,6 @@ static DAT_RETURN evd_query(struct walk *walk, const long *arg)
         return dat_evd_query(named(walk, arg[0]), MASK(arg[1], DAT_EVD_FIELD_ALL), &param);
 }
 
-static DAT_RETURN evd_resize(struct walk *walk, const long *arg)
-{
-        return dat_evd_resize(named(walk, arg[0]), count_of(arg[1]));
-}
-
 static DAT_RETURN evd_modify_cno(struct walk *walk, const long *arg)
 {
         return dat_evd_modify_cno(named(walk, arg[0]), named(walk, arg[1]));
@@ -333,6 +339,58 @@ static DAT_RETURN evd_wait(struct walk *walk, const long *arg)
 
         take_event(walk, arg[1], ret, &event);
         return ret;
+}
+
+/* All waits end; a request that one took goes to its slot, as that of a step does. */
+static void join(struct walk *walk, long number)
+{
+        struct test *t = walk->t;
+
+        for (unsigned int i = 0; i < walk->waiter_count; i++) {
+                struct woken woken = expect_awake(walk->waiters[i]);
+
+                walk->said = woken.ret;
+                take_event(walk, number, woken.ret, &woken.event);
+                waiter_end(t, walk->waiters[i]);
+        }
+        walk->waiter_count = 0;
+}
+
+/* What a wait that has begun says is known when it ends. */
+static DAT_RETURN waits(struct walk *walk, struct waiter *waiter)
+{
+        walk->waiters[walk->waiter_count++] = waiter;
+        waiter_settles(walk->t, waiter);
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN evd_waiter(struct walk *walk, const long *arg)
+{
+        if (walk->waiter_count == WAITERS)
+                join(walk, NO_OBJECT);
+        return waits(walk, wait_on_evd(walk->t, named(walk, arg[0]),
+                                       (DAT_TIMEOUT)(arg[1] * US_PER_MS), count_of(arg[2])));
+}
+
+static DAT_RETURN cno_waiter(struct walk *walk, const long *arg)
+{
+        if (walk->waiter_count == WAITERS)
+                join(walk, NO_OBJECT);
+        return waits(walk,
+                     wait_on_cno(walk->t, named(walk, arg[0]), (DAT_TIMEOUT)(arg[1] * US_PER_MS)));
+}
+
+static DAT_RETURN evd_join(struct walk *walk, const long *arg)
+{
+        join(walk, arg[0]);
+        return walk->said;
+}
+
+/* A thread on the EVD keeps waiting only where the provider declares to be safe for threads. */
+static DAT_RETURN evd_resize(struct walk *walk, const long *arg)
+{
+        join(walk, NO_OBJECT);
+        return dat_evd_resize(named(walk, arg[0]), count_of(arg[1]));
 }
 
 static DAT_RETURN evd_free(struct walk *walk, const long *arg)
@@ -435,6 +493,21 @@ static DAT_RETURN ep_create(struct walk *walk, const long *arg)
         DAT_EP_ATTR attr = ep_attributes(walk, arg[5], arg[6]);
         DAT_EP_HANDLE made = DAT_HANDLE_NULL;
 
+        if (!is_free(walk, arg[0], EP))
+                return walk->said;
+        return keep(walk, arg[0],
+                    dat_ep_create(walk->t->ia, named(walk, arg[1]), named(walk, arg[2]),
+                                  named(walk, arg[3]), named(walk, arg[4]), &attr, &made),
+                    &made);
+}
+
+static DAT_RETURN ep_create_flags(struct walk *walk, const long *arg)
+{
+        DAT_EP_ATTR attr = ep_attributes(walk, FLAGS_DEPTH, FLAGS_DEPTH);
+        DAT_EP_HANDLE made = DAT_HANDLE_NULL;
+
+        attr.recv_completion_flags = (DAT_COMPLETION_FLAGS)arg[5];
+        attr.request_completion_flags = (DAT_COMPLETION_FLAGS)arg[6];
         if (!is_free(walk, arg[0], EP))
                 return walk->said;
         return keep(walk, arg[0],
@@ -813,10 +886,13 @@ static const struct move moves[] = {
     STEP(evd_post_se, 1),
     STEP(evd_dequeue, 2),
     STEP(evd_wait, 4),
+    STEP(evd_waiter, 3),
+    STEP(evd_join, 1),
     STEP(evd_free, 1),
     STEP(cno_create, 1),
     STEP(cno_query, 2),
     STEP(cno_wait, 2),
+    STEP(cno_waiter, 2),
     STEP(cno_free, 1),
     STEP(srq_create, 4),
     STEP(srq_query, 2),
@@ -826,6 +902,7 @@ static const struct move moves[] = {
     STEP(srq_post_segments, 4),
     STEP(srq_free, 1),
     STEP(ep_create, 7),
+    STEP(ep_create_flags, 7),
     STEP(ep_create_with_srq, 8),
     STEP(ep_query, 2),
     STEP(ep_get_status, 1),
@@ -958,6 +1035,7 @@ CASE_WITH(explore, walk, .needs = 0)
                 take_line(walk, line);
         }
         walk->at[EVD][ASYNC_SLOT] = DAT_HANDLE_NULL;
+        join(walk, NO_OBJECT);
         clean_up(walk);
         expect_eq(walk->steps, count_lines(given));
         free(program);

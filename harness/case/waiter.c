@@ -309,14 +309,27 @@ static const char *call_name(const struct waiter *waiter)
         return name ? name : "";
 }
 
-void waiter_waits(struct test *t, const struct check_site *site, struct waiter *waiter, bool clause)
+/* What shows that the waiter waits; NULL where it has returned. */
+static const char *waits_by(struct test *t, struct waiter *waiter, const char *what)
 {
         const char *seen = seen_waiting(waiter, event_deadline(t));
-        char returned[96];
 
         if (!seen && !is_done(waiter))
                 test_end(t, VERDICT_ERROR, "%s: whether it does is not to be seen within %u ms",
-                         site->text, t->settings->event_ms);
+                         what, t->settings->event_ms);
+        return seen;
+}
+
+bool waiter_settles(struct test *t, struct waiter *waiter)
+{
+        return waits_by(t, waiter, "a thread waits") != NULL;
+}
+
+void waiter_waits(struct test *t, const struct check_site *site, struct waiter *waiter, bool clause)
+{
+        const char *seen = waits_by(t, waiter, site->text);
+        char returned[96];
+
         if (!seen)
                 describe_return(waiter, returned, sizeof(returned));
         check_seen(t, site, clause, seen != NULL, call_name(waiter),

@@ -39,6 +39,9 @@ struct waiter *wait_in(struct test *t, DAT_RETURN (*call)(void *arg), void *arg)
 void waiter_waits(struct test *t, const struct check_site *site, struct waiter *waiter,
                   bool clause);
 
+/* The same without a check: false where the waiter has returned instead. */
+bool waiter_settles(struct test *t, struct waiter *waiter);
+
 /* What the call came back with, and how long it took by CLOCK_MONOTONIC. */
 struct woken {
         DAT_RETURN ret;

@@ -45,17 +45,17 @@ def compiles(text: str, folder: Path) -> None:
 
 
 def test_each_step_compiles(tmp_path: Path) -> None:
-    drawn = [f"{name} {' '.join('1' for _ in step.args)}" for name, step in STEPS.items()]
+    drawn = [f"{name} {' '.join('1' for _ in STEPS[name].args)}" for name in CALLS]
     # Objects are made in slots of their own, and no other call frees them.
     for at, line in enumerate(drawn):
         name, *args = line.split()
         kind = next((k for k, at in KINDS.items() if name.startswith(at)), 0)
-        slot = 21 if name in ("ep_create_with_srq", "psp_create_any") else 20
+        slot = {"ep_create_with_srq": 21, "ep_create_flags": 22, "psp_create_any": 21}.get(name, 20)
         drawn[at] = " ".join([name, str(named(kind, slot)), *args[1:]])
     program = [*beginning(), *drawn]
     record = told(program)
     text = case_of(program, record, record | {"calls": record["calls"][:-1]}, LAST, 1)
-    for name in STEPS:
+    for name in CALLS:
         assert CALLS[name].partition("(")[0] + "(" in text
     compiles(text, tmp_path)
 
@@ -89,6 +89,13 @@ def test_what_c_cannot_tell_is_said() -> None:
     found = told(program)
     with pytest.raises(InputError, match="in nothing that C compares"):
         case_of(program, found, told(program), wrong(found), 1)
+
+
+def test_a_walk_with_a_thread_is_no_c_case() -> None:
+    program = ["pz_create 0", f"evd_waiter {named(EVD, 31)} 5 1"]
+    found = told(program[:1])
+    with pytest.raises(InputError, match="thread of the walk waits"):
+        case_of(program, found, told(program[:1]), wrong(found), 1)
 
 
 def test_a_request_is_taken_from_its_event(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.campaign.explore.emit import CALLS
+from runners.campaign.explore.emit import APART, CALLS
 from runners.campaign.explore.steps import (
     CHAINS,
     OBJECTS,
@@ -68,7 +68,8 @@ def test_a_line_is_made_simpler_by_one_argument() -> None:
 
 def test_each_step_is_a_call_of_a_case() -> None:
     """An argument of a step has its place in the call that a C case makes instead."""
-    assert CALLS.keys() == STEPS.keys()
+    assert CALLS.keys() | APART == STEPS.keys()
+    assert not CALLS.keys() & APART
     for name, call in CALLS.items():
         # The slot of a request is where its event's handle goes.
         unused = {1} if name in ("evd_dequeue", "evd_wait") else set()

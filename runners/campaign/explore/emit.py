@@ -77,6 +77,7 @@ CALLS: Mapping[str, str] = {
     " (DAT_DTO_COOKIE){.as_64 = NUMBER})",
     "srq_free": "dat_srq_free(@0)",
     "ep_create": "dat_ep_create(ia(t), @1, @2, @3, @4, ATTRIBUTES($5, $6), &@0)",
+    "ep_create_flags": "dat_ep_create(ia(t), @1, @2, @3, @4, ATTRIBUTES_OF_FLAGS($5, $6), &@0)",
     "ep_create_with_srq": "dat_ep_create_with_srq(ia(t), @1, @2, @3, @4, @5, ATTRIBUTES($6, $7),"
     " &@0)",
     "ep_query": "dat_ep_query(@0, MASK($1, DAT_EP_FIELD_ALL), &told.ep_param)",
@@ -126,7 +127,9 @@ CALLS: Mapping[str, str] = {
     "handle_set_context": "dat_set_consumer_context(@0, (DAT_CONTEXT){.as_64 = $1})",
     "handle_get_context": "dat_get_consumer_context(@0, &told.context)",
 }
-_MAKES = {"create", "create_with_srq", "create_any"}
+# Steps of other threads, which no C case is written of.
+APART = frozenset(("evd_waiter", "cno_waiter", "evd_join"))
+_MAKES = {"create", "create_flags", "create_with_srq", "create_any"}
 _ENDS = {"free", "accept", "reject", "handoff"}
 
 _HEAD = """\
@@ -230,6 +233,17 @@ static DAT_EP_ATTR attributes(struct test *t, DAT_COUNT recvs, DAT_COUNT request
 #define ATTRIBUTES(recvs_, requests_) (&(DAT_EP_ATTR[]){attributes(t, (recvs_), (requests_))}[0])
 
 """
+_FLAGS = """\
+static DAT_EP_ATTR *with_flags(DAT_EP_ATTR *attr, int recv, int request)
+{
+        attr->recv_completion_flags = (DAT_COMPLETION_FLAGS)recv;
+        attr->request_completion_flags = (DAT_COMPLETION_FLAGS)request;
+        return attr;
+}
+
+#define ATTRIBUTES_OF_FLAGS(recv_, request_) with_flags(ATTRIBUTES(8, 8), (recv_), (request_))
+
+"""
 # What calls tell, by the name of the parameter in the records.
 _TOLD = {
     "pz_param": "DAT_PZ_PARAM",
@@ -265,8 +279,10 @@ def case_of(
 ) -> str:
     """The C file of a walk of `program`. `found` and `reference` are the walk's records on the
     provider that deviates and on the reference provider. Raises InputError if C cannot tell them
-    apart.
+    apart, or a thread of the walk waits.
     """
+    if any(line.removeprefix("&").split()[0] in APART for line in program):
+        raise InputError("a thread of the walk waits: take the walk again by --walk")
     page = (wrong.call or "dat_explore").removeprefix("dat_")
     page, _, name = name_of(page, number).partition("/")
     writer = _Writer(found, reference, wrong)
@@ -280,6 +296,7 @@ def case_of(
         ("NUMBERS(", _NUMBERS),
         ("REMOTE", _REMOTE),
         ("ATTRIBUTES", _ATTRIBUTES),
+        ("ATTRIBUTES_OF_FLAGS", _FLAGS),
     ):
         parts += [part] if word in text else []
     return "".join(parts) + f"CASE({page}, {name})\n{{\n{text}\n}}\n"

@@ -24,8 +24,9 @@ SUPPRESS, SOLICITED, UNSIGNALLED, FENCE, THRESHOLD = 1, 2, 4, 8, 16
 PRIVILEGES, LOCAL = 0x33, 0x11
 
 # How long a walk waits for an event, in milliseconds: one that hardly comes, one that comes if the
-# calls before made it come, and one for which two ends must speak to each other.
-BRIEFLY, SOON, LONG = 5, 20, 100
+# calls before made it come, and one for which two ends must speak to each other. A thread that is
+# to be woken waits so long that its sleep is a deviation where it is not.
+BRIEFLY, SOON, LONG, UNTIL_WOKEN = 5, 20, 100, 700
 # The slots of a kind, by how often a step names them: a walk is deep where it stays with few.
 _SLOTS = (0, 0, 0, 0, 1, 1, 2, 3)
 _SLOTS_OF = {EVD: (0, 1, 2, 3, 4, 4, 5, 0), EP: (0, 0, 0, 1, 1, 2, 2, 3)}
@@ -84,6 +85,8 @@ _LENGTH = (0, 1, 8, 64, 4096, 4097)
 _OFFSET = (0, 64, 4032)
 _FLAGS = (0, 0, SUPPRESS, SOLICITED, UNSIGNALLED, FENCE, FENCE | SUPPRESS, 0x100)
 _RECV_FLAGS = (0, 0, UNSIGNALLED, SUPPRESS)
+# Of all receives, or all requests, of an EP.
+_EP_FLAGS = (0, 0, UNSIGNALLED, SOLICITED, THRESHOLD, SUPPRESS, FENCE, 0x100)
 _PRIVILEGES = (PRIVILEGES, 0x11, 0x1, 0x0, 0x40)
 _EVD_FLAGS = (
     DTO_FLAG,
@@ -94,6 +97,7 @@ _EVD_FLAGS = (
     DTO_FLAG | RMR_BIND_FLAG,
 )
 _MS = (0, 0, 0, BRIEFLY)
+_SLEEP_MS = (BRIEFLY, SOON)
 _PRIVATE = (0, 0, 1, 16, 64)
 # A qualifier: mostly that of the first PSP.
 _QUALIFIER = [*_own(PSP) * 3, *_own(RSP)]
@@ -139,10 +143,13 @@ _ALL = (
     Step("evd_post_se", (_handle(EVD),)),
     Step("evd_dequeue", (_TAKEN_FROM, _own(CR))),
     Step("evd_wait", (_TAKEN_FROM, _own(CR), _MS, (1, 1, 1, 2, 0, 3))),
+    Step("evd_waiter", (_TAKEN_FROM, _SLEEP_MS, (1, 1, 1, 2, 0, 3))),
+    Step("evd_join", (_own(CR),)),
     Step("evd_free", (_handle(EVD),)),
     Step("cno_create", (_new(CNO),)),
     Step("cno_query", (_handle(CNO), _MASKS[CNO])),
     Step("cno_wait", (_handle(CNO), _MS)),
+    Step("cno_waiter", (_handle(CNO), _SLEEP_MS)),
     Step("cno_free", (_handle(CNO),)),
     Step("srq_create", (_new(SRQ), _handle(PZ), _RECEIVES, (1, 2, 0))),
     Step("srq_query", (_handle(SRQ), _MASKS[SRQ])),
@@ -152,6 +159,10 @@ _ALL = (
     Step("srq_post_segments", (_handle(SRQ), _own(LMR), _LENGTH, _SEGMENTS)),
     Step("srq_free", (_handle(SRQ),)),
     Step("ep_create", (_new(EP), _handle(PZ), *(_handle(EVD) for _ in range(3)), _DEPTH, _DEPTH)),
+    Step(
+        "ep_create_flags",
+        (_new(EP), _handle(PZ), *(_handle(EVD) for _ in range(3)), _EP_FLAGS, _EP_FLAGS),
+    ),
     Step(
         "ep_create_with_srq",
         (_new(EP), _handle(PZ), *(_handle(EVD) for _ in range(3)), _handle(SRQ), _DEPTH, _DEPTH),
@@ -389,6 +400,73 @@ def events(count: int, least: int) -> list[str]:
     )
 
 
+# Where a chain's own software EVD goes.
+_OWN = named(EVD, 4)
+
+
+def _asleep(least: int) -> list[str]:
+    """Makes a software EVD with a CNO, on which a thread then waits for so many events."""
+    return [
+        f"evd_create {_OWN} 16 {named(CNO, 0)} {SOFTWARE_FLAG}",
+        f"evd_waiter {_OWN} {UNTIL_WOKEN} {least}",
+    ]
+
+
+def woken(least: int) -> list[str]:
+    """The steps that post as many events as a thread waits for."""
+    posts = [f"evd_post_se {_OWN}"] * least
+    return _chain(*_asleep(least), *posts, f"evd_join {NULL}", f"evd_query {_OWN} {ALL}")
+
+
+def woken_of_cno() -> list[str]:
+    """The steps that post an event to an EVD, while a thread waits on its CNO."""
+    return _chain(
+        _asleep(1)[0],
+        f"cno_waiter {named(CNO, 0)} {UNTIL_WOKEN}",
+        f"evd_post_se {_OWN}",
+        f"evd_join {NULL}",
+        f"evd_dequeue {_OWN} {NULL}",
+    )
+
+
+def beside(what: str) -> list[str]:
+    """The steps that ask something of an EVD on which a thread waits, and then wake the thread."""
+    return [
+        *_chain(*_asleep(1), what.format(_OWN)),
+        f"evd_post_se {_OWN}",
+        f"evd_join {NULL}",
+        f"evd_query {_OWN} {ALL}",
+        f"evd_clear_unwaitable {_OWN}",
+        f"evd_enable {_OWN}",
+    ]
+
+
+def flagged(received: int, requested: int) -> list[str]:
+    """The steps that connect an EP with completion flags on EVDs of its own, and send both ways."""
+    own, first, second = named(EP, 3), named(EVD, 6), named(EVD, 7)
+    end = f"{own} {named(PZ, 0)} {first} {second} {named(EVD, CONNECTED)} {received} {requested}"
+    return [
+        *_chain(
+            f"evd_create {first} 16 {NULL} {DTO_FLAG}",
+            f"evd_create {second} 16 {NULL} {DTO_FLAG}",
+            f"ep_create_flags {end}",
+            f"ep_query {own} {ALL}",
+            f"evd_wait {first} {NULL} 0 2",
+        ),
+        f"evd_wait {second} {NULL} 0 2",
+        *connection(3, 1),
+        *_chain(
+            f"ep_post_recv {own} {named(LMR, 0)} 0 64 {UNSIGNALLED & received}",
+            f"ep_post_send {named(EP, 1)} {named(LMR, 0)} 64 64 {SOLICITED}",
+            f"evd_wait {first} {NULL} {SOON} 1",
+            f"ep_post_recv {named(EP, 1)} {named(LMR, 0)} 0 64 0",
+            f"ep_post_send {own} {named(LMR, 0)} 64 64 {UNSIGNALLED & requested}",
+            f"evd_wait {named(EVD, RECEIVED)} {NULL} {SOON} 1",
+            f"evd_dequeue {second} {NULL}",
+        ),
+    ]
+
+
 def unanswered(end: int) -> list[str]:
     """The steps by which the time to connect is over, and the EP is made usable again."""
     asking = named(EP, end)
@@ -444,6 +522,16 @@ CHAINS: Sequence[Sequence[str]] = (
     disposed("cr_reject {}"),
     unanswered(0),
     unanswered(1),
+    *(woken(least) for least in (1, 1, 3)),
+    woken_of_cno(),
+    woken_of_cno(),
+    beside("evd_set_unwaitable {}"),
+    beside("evd_disable {}"),
+    beside(f"evd_modify_cno {{}} {NULL}"),
+    beside(f"evd_wait {{}} {NULL} 0 1"),
+    beside(f"evd_dequeue {{}} {NULL}"),
+    beside("evd_free {}"),
+    *(flagged(*flags) for flags in ((UNSIGNALLED, 0), (0, UNSIGNALLED), (SOLICITED, THRESHOLD))),
     deep(40),
     deep(300),
     kept(EVD, f"evd_resize {named(EVD, 0)} 128"),
