@@ -199,7 +199,7 @@ def _keys(attempt: Attempt, harmless: Collection[str], broken: Collection[str]) 
     are the cases that were not kept.
     """
     if attempt.blocked:
-        yield from _keys_of_blocked(attempt, broken)
+        yield from _keys_of_blocked(attempt, harmless, broken)
         return
     # Its first call that deviates is what broke; what it saw later follows from that.
     if attempt.deviates_from and attempt.deviates_from not in harmless:
@@ -222,13 +222,19 @@ def _keys(attempt: Attempt, harmless: Collection[str], broken: Collection[str]) 
         yield from _keys_of_check(attempt, check, last)
 
 
-def _keys_of_blocked(attempt: Attempt, broken: Collection[str]) -> Iterator[Key]:
+def _keys_of_blocked(
+    attempt: Attempt, harmless: Collection[str], broken: Collection[str]
+) -> Iterator[Key]:
     """The same of a case that a call blocked. What failed in it, if a control found the call
     broken, is not the cause.
     """
     # A promise that is kept where it is judged says nothing of what blocked here.
     if attempt.promise in broken:
         yield "clause", attempt.promise
+    said = attempt.deviation
+    # The call that blocked it is the first that deviates.
+    if said and said.call == attempt.blocked and said.clause not in harmless:
+        yield "model", said.clause, said.call
     if _UNWRITTEN.match(attempt.refusal):
         yield "unwritten", attempt.blocked
     if attempt.refusal.startswith(f"{attempt.blocked} does not work"):

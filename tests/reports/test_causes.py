@@ -156,6 +156,27 @@ def test_what_deviates_from_one_clause_is_one_cause(
     assert groups(tmp_path, ("FAIL", one), ("FAIL", other), ("FAIL", third)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("name", "extents"),
+    [
+        ("dat_evd_wait", ["1 clause, and blocks 1 more"]),
+        ("dat_evd_dequeue", ["1 clause", "1 clause"]),
+    ],
+)
+def test_a_call_that_blocks_by_a_deviation_is_of_its_cause(
+    tmp_path: Path, name: str, extents: list[str]
+) -> None:
+    """An event is judged in one case, and needed in the other."""
+    why = "case call 2, dat_evd_wait: the length is 5, not 4 [evd_wait/event]"
+    said = deviating("evd_wait/event") | {"why": why, "n": 2}
+    run = SyntheticRun(modes=(1,))
+    calls = [call(1, "dat_srq_resize"), call(2, "dat_evd_wait")]
+    told = check("length == 4", ok=False, expected=["4"], seen="5", calls=2)
+    run.case("event", "FAIL", calls=calls, checks=[told], oracle=said)
+    run.case("behind", "BLOCKED", **blocked(name, "the length is 5, not 4") | {"oracle": said})
+    assert [cause.extent for cause in causes(load(run.write(tmp_path)))] == extents
+
+
 def test_what_cases_survive_is_no_cause_of_others(tmp_path: Path) -> None:
     """A kept case has the same deviation."""
     said = deviating("srq_resize/grow")
