@@ -15,7 +15,7 @@
 static void check_needs(struct test *t)
 {
         const struct settings *settings = t->settings;
-        char denied[128];
+        char denied[NEED_TEXT_MAX];
 
         must_be_told(t, t->needs);
         if (!settings->undeclared &&

@@ -161,7 +161,7 @@ static const char *call_of(const struct check_site *site, DAT_RETURN ret, char *
 static _Noreturn void step_refused(struct test *t, const struct check_site *site, DAT_RETURN ret)
 {
         char seen[RETURN_NAME_SPACE];
-        char declared[256];
+        char declared[2 * NEED_TEXT_MAX];
         char space[64];
         const char *call = call_of(site, ret, space, sizeof(space));
 

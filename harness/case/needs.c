@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "case/transport.h"
+#include "case/value_name.h"
 
 /*
  * A feature is declared when its attribute is not 0. The counts (srq_info_supported, say) can be
@@ -21,6 +22,7 @@ static const struct need_row {
         uint64_t need;
         bool of_srq;
         int bits;             /* that are to be set; 0: any will do */
+        const char *flags;    /* the type that names the bits; NULL: they are shown as a number */
         int denied;           /* the value that says that it is absent */
         bool (*absent)(void); /* asked instead of an attribute */
 } rows[] = {
@@ -39,10 +41,10 @@ static const struct need_row {
     {ATTRIBUTE(EP_RECV_INFO, "ep_recv_info_supported", ep_recv_info_supported)},
     {ATTRIBUTE(EP_WATERMARKS, "ep_watermarks_supported", srq_watermarks_supported)},
     {ATTRIBUTE(THREAD_SAFE, "thread_safe_supported", is_thread_safe)},
-#define FLAG(flag_, name_)                                                  \
-        {                                                                   \
-                ATTRIBUTE(flag_##_FLAG, name_, completion_flags_supported), \
-                    .bits = DAT_COMPLETION_##flag_##_FLAG                   \
+#define FLAG(flag_, name_)                                                                 \
+        {                                                                                  \
+                ATTRIBUTE(flag_##_FLAG, name_, completion_flags_supported),                \
+                    .bits = DAT_COMPLETION_##flag_##_FLAG, .flags = "DAT_COMPLETION_FLAGS" \
         }
     FLAG(SUPPRESS, "suppress_flag_supported"),
     FLAG(SOLICITED_WAIT, "solicited_wait_flag_supported"),
@@ -227,6 +229,10 @@ static void describe(const struct need_row *row, const struct probe *probe,
         if (is_untold(row, probe))
                 snprintf(text, size, "%s = %d: %s", row->name, (found->present & row->need) != 0,
                          found_by(row, found));
+        else if (row->flags && denies(row, &probe->provider_attr))
+                snprintf(text, size, "%s = %s: no %s", row->attribute,
+                         value_names(&(struct value_text){.length = 0}, row->flags, (uint32_t)said),
+                         row->name);
         else if (row->bits && denies(row, &probe->provider_attr))
                 snprintf(text, size, "%s = 0x%x: no %s", row->attribute, said, row->name);
         else
@@ -317,7 +323,7 @@ void needs_declaration(uint64_t needs, const struct probe *probe,
 
         text[0] = '\0';
         for (size_t i = 0; i < ROW_COUNT && used < size; i++) {
-                char one[96];
+                char one[NEED_TEXT_MAX];
 
                 if (!(needs & rows[i].need))
                         continue;

@@ -8,6 +8,9 @@
 #include "case.h"
 #include "evidence/evidence.h"
 
+/* Room for what an attribute declares of a feature, with the names of all its flags. */
+#define NEED_TEXT_MAX 256
+
 /* How it became known whether a feature is there, or why it is not known. */
 struct feature_found {
         uint64_t need;

@@ -78,7 +78,8 @@ DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
         (
             "provider/has/threshold",
             "UNSUPPORTED",
-            "completion_flags_supported = 0x4: no evd_threshold_flag_supported",
+            "completion_flags_supported = DAT_COMPLETION_UNSIGNALLED_FLAG:"
+            " no evd_threshold_flag_supported",
         ),
         ("provider/has/merged", "UNSUPPORTED", "evd_stream_merging_supported[1][2] = 0"),
         (

@@ -31,8 +31,7 @@ DAT_EVD_HANDLE async_told(struct test *t, DAT_IA_HANDLE ia)
         DAT_EVD_HANDLE told;
 
         poison((void *)&told, sizeof(told));
-        expect(dat_ia_query(ia, &told, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL),
-               DAT_SUCCESS);
+        must(dat_ia_query(ia, &told, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL));
         return told;
 }
 
