@@ -2,6 +2,7 @@
 """A provider's runs over time, drawn: all clauses, and each page by itself."""
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ _HEIGHT = 220
 _SMALL_WIDTH = 200
 _SMALL_HEIGHT = 46
 _WIDEST_BAR = 46.0
+# A device's kind is its name without its number.
+_NUMBERED = re.compile(r"_?\d+$")
 # From the bottom up.
 _PARTS = ("kept", "inapplicable", "unknown", "failed")
 
@@ -31,6 +34,8 @@ class Point:
     # What was planned, in words, and a digest of the cases and modes.
     plan: str
     plan_digest: str
+    # Where it ran, in words: runs of unlike fabrics or devices are not compared.
+    place: str
     suite: str
     conclusion: str
     pages: dict[str, Counter[str]]
@@ -78,6 +83,7 @@ def point(run: Run) -> Point:
         run.subject.sha256,
         run.subject.build_id,
         *_plan(run),
+        _place(run),
         run.suite.commit,
         run.conclusion.word,
         pages,
@@ -95,22 +101,33 @@ def _plan(run: Run) -> tuple[str, str]:
     )
 
 
+def _place(run: Run) -> str:
+    """On which fabric and devices a run was: "vm, rxe"."""
+    devices = {
+        _NUMBERED.sub("", device)
+        for fabric in run.fabrics
+        for fact in fabric.facts
+        for device in fact.get("devices", "").replace(",", " ").split()
+    }
+    return ", ".join(filter(None, (run.fabric, " and ".join(sorted(devices)))))
+
+
 def render(points: Iterable[Point], unread: Sequence[str] = ()) -> str:
     """Returns the page of these runs, in the order in which they began, a picture for each
-    provider and plan: runs of other cases cannot be compared by their height. `unread` says which
-    could not be read, and why.
+    provider, plan and place: runs of other cases cannot be compared by their height, and another
+    device fails other clauses. `unread` says which could not be read, and why.
     """
-    providers: dict[tuple[str, str], list[Point]] = {}
+    providers: dict[tuple[str, str, str], list[Point]] = {}
     for each in sorted(points, key=lambda each: (each.started, each.run)):
         name = each.provider.rpartition(" ")[0] or each.provider or each.library
-        providers.setdefault((name, each.plan_digest), []).append(each)
+        providers.setdefault((name, each.plan_digest, each.place), []).append(each)
     return (
         environment()
         .get_template("history.html")
         .render(
             groups=[
                 (name, found, _whole(found), _by_page(found))
-                for (name, _), found in providers.items()
+                for (name, *_), found in providers.items()
             ],
             parts=_PARTS,
             style=style(),

@@ -156,3 +156,16 @@ def test_runs_of_other_plans_are_drawn_apart(tmp_path: Path) -> None:
     assert "2 runs, a column each" in said
     assert "1 run, a column each" in said
     assert "run-0, build 0123456789ab: 2 of 2 kept" in said
+
+
+def test_runs_of_other_devices_are_drawn_apart(tmp_path: Path) -> None:
+    points = []
+    for name, device in (("one", "rxe0"), ("two", "rxe1"), ("three", "siw0")):
+        run = run_of(name, "it", grow="PASS")
+        run.fabric(1)
+        run.records[-1]["facts"][0]["devices"] = device
+        points.append(point(light(run.write(tmp_path))))
+    said = words(parse(history(points)))
+    assert "2 runs, a column each" in said
+    assert "; vm, rxe. " in said
+    assert "; vm, siw. 1 run, a column each" in said
