@@ -120,17 +120,17 @@ static void add_pointed(struct render *render, struct value_text *text,
                 const char *constant = length >= size ? async_evd_constant(param, bytes) : NULL;
 
                 if (constant)
-                        text_add(text, "%s", constant);
+                        text_put(text, constant);
                 else if (length >= size)
                         value_add(text, &render->names, param->type, bytes);
                 return;
         }
-        text_add(text, "[");
+        text_put(text, "[");
         for (size_t at = 0; at + size <= length; at += size) {
-                text_add(text, at ? ", " : "");
+                text_put(text, at ? ", " : "");
                 value_add(text, &render->names, param->type, bytes + at);
         }
-        text_add(text, "]");
+        text_put(text, "]");
 }
 
 static void add_argument(struct render *render, struct value_text *text,

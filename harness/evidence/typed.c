@@ -174,8 +174,10 @@ static void write_signed(const struct typed *typed, const unsigned char *bytes, 
 /* A name, or names joined by "|"; a number if no name has a part in it. */
 static void write_enum(const struct typed *typed, const struct api_enum *names, uint64_t value)
 {
-        struct value_text text = {.length = 0};
+        struct value_text text;
 
+        /* The rest of a page of text is left as it is. */
+        text.length = 0;
         value_add_enum(&text, names, value);
         if (text.length >= 4 && memcmp(text.at, "DAT_", 4) == 0)
                 write_text(typed->writer, text.at, text.length);

@@ -2,13 +2,13 @@
 #include "evidence/value.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "dat_api.h"
+#include "evidence/writer.h"
 
 void text_add(struct value_text *text, const char *format, ...)
 {
@@ -23,14 +23,35 @@ void text_add(struct value_text *text, const char *format, ...)
                 text->length += (size_t)length < room ? (size_t)length : room - 1;
 }
 
-/* Names and separators are nearly all of a text, and no format is needed for them. */
-static void text_put(struct value_text *text, const char *more)
+void text_put(struct value_text *text, const char *more)
 {
         size_t room = sizeof(text->at) - 1 - text->length;
         size_t length = strnlen(more, room);
 
         memcpy(text->at + text->length, more, length);
         text->length += length;
+}
+
+static void put_unsigned(struct value_text *text, uint64_t number)
+{
+        char digits[DIGITS_SPACE + 1] = "";
+
+        text_put(text, digits_before(digits + DIGITS_SPACE, number, 10));
+}
+
+static void put_hex(struct value_text *text, uint64_t number)
+{
+        char digits[DIGITS_SPACE + 1] = "";
+
+        text_put(text, "0x");
+        text_put(text, digits_before(digits + DIGITS_SPACE, number, 16));
+}
+
+static void put_signed(struct value_text *text, int64_t number)
+{
+        char digits[DIGITS_SPACE + 1] = "";
+
+        text_put(text, signed_digits_before(digits + DIGITS_SPACE, number));
 }
 
 uint64_t value_number(const unsigned char *bytes, size_t size)
@@ -70,8 +91,10 @@ static void add_flags(struct value_text *text, const struct api_enum *names, uin
                         left &= ~member->value;
                 }
         }
-        if (left || !*between)
-                text_add(text, "%s0x%" PRIx64, between, left);
+        if (left || !*between) {
+                text_put(text, between);
+                put_hex(text, left);
+        }
 }
 
 void value_add_enum(struct value_text *text, const struct api_enum *names, uint64_t value)
@@ -83,7 +106,7 @@ void value_add_enum(struct value_text *text, const struct api_enum *names, uint6
         else if (name)
                 text_put(text, name);
         else
-                text_add(text, "%" PRIu64, value);
+                put_unsigned(text, value);
 }
 
 static void add_handle(struct value_text *text, const struct names *names, uint64_t handle)
@@ -92,20 +115,25 @@ static void add_handle(struct value_text *text, const struct names *names, uint6
 
         if (handle == 0)
                 text_put(text, "DAT_HANDLE_NULL");
-        else if (name)
-                text_add(text, name->freed ? "%s (freed)" : "%s", name->text);
+        else if (!name)
+                put_hex(text, handle);
         else
-                text_add(text, "0x%" PRIx64, handle);
+                text_put(text, name->text);
+        if (handle && name && name->freed)
+                text_put(text, " (freed)");
 }
 
 static void add_address(struct value_text *text, const struct names *names, uint64_t address)
 {
         const struct name *name = names_of_address(names, address);
 
-        if (name)
-                text_add(text, "%s+%" PRIu64, name->text, address - name->address);
-        else
-                text_add(text, "0x%" PRIx64, address);
+        if (!name) {
+                put_hex(text, address);
+                return;
+        }
+        text_put(text, name->text);
+        text_put(text, "+");
+        put_unsigned(text, address - name->address);
 }
 
 static void add_context(struct value_text *text, const struct name *name, uint32_t context)
@@ -113,7 +141,7 @@ static void add_context(struct value_text *text, const struct name *name, uint32
         if (name)
                 text_put(text, name->text);
         else
-                text_add(text, "0x%" PRIx32, context);
+                put_hex(text, context);
 }
 
 static void add_characters(struct value_text *text, const unsigned char *bytes, size_t size)
@@ -243,16 +271,16 @@ void value_add(struct value_text *text, struct names *names, const struct api_ty
                 if (special)
                         text_put(text, special);
                 else
-                        text_add(text, "%" PRId64, signed_number(bytes, type->size));
+                        put_signed(text, signed_number(bytes, type->size));
                 break;
         case API_UNSIGNED:
                 if (special)
                         text_put(text, special);
                 else
-                        text_add(text, "%" PRIu64, number);
+                        put_unsigned(text, number);
                 break;
         case API_CONTEXT:
-                text_add(text, "%" PRIu64, number);
+                put_unsigned(text, number);
                 break;
         case API_BOOLEAN:
                 text_put(text, number ? "DAT_TRUE" : "DAT_FALSE");
@@ -288,7 +316,10 @@ void value_add(struct value_text *text, struct names *names, const struct api_ty
         case API_ADDRESS:
         case API_BYTES:
         case API_POINTER:
-                text_add(text, number ? "0x%" PRIx64 : "NULL", number);
+                if (number)
+                        put_hex(text, number);
+                else
+                        text_put(text, "NULL");
                 break;
         }
 }

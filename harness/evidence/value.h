@@ -19,6 +19,9 @@ struct value_text {
 void text_add(struct value_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Names and separators are nearly all of a text, and no format is needed for them. */
+void text_put(struct value_text *text, const char *more);
+
 /* Appends the value at `bytes`, which are as many as its type has. */
 void value_add(struct value_text *text, struct names *names, const struct api_type *type,
                const unsigned char *bytes);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "evidence/writer.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,22 +77,42 @@ void write_name(struct writer *writer, const char *name)
         put_char(writer, ':');
 }
 
+char *digits_before(char *end, uint64_t number, unsigned int base)
+{
+        do {
+                *--end = "0123456789abcdef"[number % base];
+                number /= base;
+        } while (number);
+        return end;
+}
+
+char *signed_digits_before(char *end, int64_t number)
+{
+        char *from = digits_before(end, number < 0 ? -(uint64_t)number : (uint64_t)number, 10);
+
+        if (number < 0)
+                *--from = '-';
+        return from;
+}
+
 void write_number(struct writer *writer, int64_t number)
 {
-        char digits[24];
-        int length = snprintf(digits, sizeof(digits), "%" PRId64, number);
+        char digits[DIGITS_SPACE];
+        char *end = digits + sizeof(digits);
+        const char *from = signed_digits_before(end, number);
 
         separate(writer);
-        put(writer, digits, (size_t)length);
+        put(writer, from, (size_t)(end - from));
 }
 
 void write_unsigned(struct writer *writer, uint64_t number)
 {
-        char digits[24];
-        int length = snprintf(digits, sizeof(digits), "%" PRIu64, number);
+        char digits[DIGITS_SPACE];
+        char *end = digits + sizeof(digits);
+        const char *from = digits_before(end, number, 10);
 
         separate(writer);
-        put(writer, digits, (size_t)length);
+        put(writer, from, (size_t)(end - from));
 }
 
 void write_null(struct writer *writer)

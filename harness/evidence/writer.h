@@ -35,6 +35,16 @@ void write_bool(struct writer *writer, bool value);
 /* A string made of `length` bytes of anything: what is no UTF-8 becomes U+FFFD. */
 void write_text(struct writer *writer, const char *text, size_t length);
 
+/* Room for the digits of any number, with a sign. */
+#define DIGITS_SPACE 24
+
+/*
+ * The digits of a number, in a base up to 16, before `end`; returns where they begin. A trace is
+ * full of numbers, and no format is needed for them.
+ */
+char *digits_before(char *end, uint64_t number, unsigned int base);
+char *signed_digits_before(char *end, int64_t number);
+
 /* The length of the UTF-8 sequence at `at`, or 0 where there is none that is valid. */
 size_t utf8_length(const unsigned char *at, size_t left);
 
