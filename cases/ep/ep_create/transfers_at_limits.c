@@ -92,21 +92,10 @@ CASE(ep_create, request_segments)
 
 CASE(ep_create, write_segments)
 {
-        DAT_COUNT count = segments_of(t, &at_least[5]);
-        struct ep_creation with = asking(t, &at_least[5], (uint64_t)count);
-        struct vector to = vector_with(t, .length = 100);
-        struct vector from = vector_with(t, .length = 100, .segments = count);
-        DAT_RMR_TRIPLET remote = vector_remote(&to);
-        DAT_EP_HANDLE ep = ep_created(t, &with);
+        uint64_t count = (uint64_t)segments_of(t, &at_least[5]);
+        struct ep_creation with = asking(t, &at_least[5], count);
 
-        expect_joined(t, ep, plain_end(t));
-        vector_fill(t, &from, 1);
-        expect(dat_ep_post_rdma_write(ep, count, from.iov, COOKIE(1), &remote,
-                                      DAT_COMPLETION_DEFAULT_FLAG),
-               DAT_SUCCESS);
-        expect_completion(with.request_evd, ep, 1, 100, 0);
-        vector_await(t, &to, 1, 100);
-        expect_holds(&to, 1, 100);
+        expect_write_of_all_segments(t, &with);
 }
 
 /* As many reads at once as were asked for, of as many segments each. */
@@ -143,26 +132,8 @@ CASE(ep_create, reads)
 CASE(ep_create, read_by_other_end)
 {
         struct ep_creation with = ep_create_arguments(t);
-        struct vector from = vector_with(t, .length = 100);
-        struct vector to = vector_with(t, .length = 100);
-        DAT_RMR_TRIPLET remote = vector_remote(&from);
-        DAT_EP_HANDLE ep;
-        DAT_EP_HANDLE other;
 
-        if (ia_attr(t)->max_rdma_read_per_ep_in < 2)
-                unsupported(t, "max_rdma_read_per_ep_in: below 2");
-        with.param.ep_attr.max_rdma_read_in = 2;
-        ep = ep_created(t, &with);
-        other = other_end(t);
-        expect_joined(t, other, ep);
-        vector_fill(t, &from, 1);
-        for (uint64_t i = 0; i < 2; i++)
-                expect(dat_ep_post_rdma_read(other, 1, to.iov, COOKIE(i), &remote,
-                                             DAT_COMPLETION_DEFAULT_FLAG),
-                       DAT_SUCCESS);
-        for (uint64_t i = 0; i < 2; i++)
-                expect_completion(ep_request_evd(t, other), other, i, 100, 0);
-        expect_holds(&to, 1, 100);
+        expect_read_by_other_end(t, &with);
 }
 
 CASE(ep_create, greatest_message)
@@ -185,18 +156,13 @@ CASE(ep_create, greatest_message)
 CASE(ep_create, greatest_rdma)
 {
         struct ep_creation with = ep_create_arguments(t);
-        size_t length = (size_t)with.param.ep_attr.max_rdma_size;
-        struct vector to = vector_with(t, .length = length);
-        struct vector from = vector_with(t, .length = length);
-        DAT_RMR_TRIPLET remote = vector_remote(&to);
-        DAT_EP_HANDLE ep = ep_created(t, &with);
 
-        expect_joined(t, ep, plain_end(t));
-        vector_fill(t, &from, 1);
-        expect(dat_ep_post_rdma_write(ep, 1, from.iov, COOKIE(1), &remote,
-                                      DAT_COMPLETION_DEFAULT_FLAG),
-               DAT_SUCCESS);
-        expect_completion(with.request_evd, ep, 1, length, 0);
-        vector_await(t, &to, 1, length);
-        expect_holds(&to, 1, length);
+        expect_greatest_write(t, &with);
+}
+
+FAMILY(ep_create, flags_used, ep_silent)
+{
+        struct ep_creation with = ep_create_arguments(t);
+
+        expect_silent(t, &with, row);
 }

@@ -320,6 +320,40 @@ CASE(ep_create_with_srq, request_segments)
         peer_wait_recv(end, 0, MESSAGE);
 }
 
+CASE(ep_create_with_srq, write_segments)
+{
+        const struct ep_number *segments = &exact[6];
+        struct ep_creation with = asking(t, segments, ep_number_asked(t, segments));
+
+        expect_write_of_all_segments(t, &with);
+}
+
+CASE(ep_create_with_srq, greatest_rdma)
+{
+        struct ep_creation with = ep_create_with_srq_arguments(t);
+
+        expect_greatest_write(t, &with);
+}
+
+CASE(ep_create_with_srq, read_by_other_end)
+{
+        struct ep_creation with = ep_create_with_srq_arguments(t);
+
+        expect_read_by_other_end(t, &with);
+}
+
+/* Requests alone: each receive of an SRQ signals (SRQ-11). */
+CASE(ep_create_with_srq, request_flags_used)
+{
+        static const struct ep_silent unsignalled = {
+            .request = true,
+            .flags = DAT_COMPLETION_UNSIGNALLED_FLAG,
+        };
+        struct ep_creation with = ep_create_with_srq_arguments(t);
+
+        expect_silent(t, &with, &unsignalled);
+}
+
 FAMILY(ep_create_with_srq, kept_by_connection, exact)
 {
         uint64_t asked = ep_number_asked(t, row);

@@ -174,6 +174,17 @@ static const struct ep_shared_flags ep_mixed_flags[] = {
      DAT_COMPLETION_DEFAULT_FLAG},
 };
 
+/* Flags by which a completion wakes no waiter unless it is asked to. */
+static const struct ep_silent {
+        const char *id;
+        bool request;
+        DAT_COMPLETION_FLAGS flags;
+} ep_silent[] = {
+    {"recv_unsignalled", false, DAT_COMPLETION_UNSIGNALLED_FLAG},
+    {"recv_solicited_wait", false, DAT_COMPLETION_SOLICITED_WAIT_FLAG},
+    {"request_unsignalled", true, DAT_COMPLETION_UNSIGNALLED_FLAG},
+};
+
 /* Flags of both streams of an EP on one EVD. */
 static const struct ep_signals {
         const char *id;

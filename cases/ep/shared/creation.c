@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/ep/shared/creation.h"
+#include "case/standard.h"
+#include "cases/ep/shared/transfer.h"
+#include "cases/ep/shared/transitions.h"
 #include "cases/shared/bits.h"
 
 DAT_RETURN ep_creation_call_with(const struct ep_creation *with, DAT_EP_ATTR *attr,
@@ -273,6 +276,127 @@ void expect_named_attributes(struct test *t, struct ep_creation *with, const str
         with->param.ep_attr.ep_provider_specific = &invented;
 
         expect_or_note(ep_creation_call(with, &ep), DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED);
+}
+
+static void expect_silent_first(struct test *t, struct waiter *waiter, DAT_EVD_HANDLE evd,
+                                DAT_EP_HANDLE ep)
+{
+        struct woken woken = expect_awake(waiter);
+
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
+        completion_is(t, CHECK_SITE_("what the waiter was given"), &woken.event,
+                      &(struct completion){.ep = ep, .cookie = 0, .length = MESSAGE}, true);
+        expect_completion(evd, ep, 1, MESSAGE, 0);
+}
+
+static void expect_silent_request(struct test *t, const struct loop *loop,
+                                  DAT_COMPLETION_FLAGS flags)
+{
+        DAT_EVD_HANDLE evd = ep_request_evd(t, loop->active);
+        struct vector from = vector_with(t, .length = MESSAGE);
+        struct vector to = vector_with(t, .length = MESSAGE);
+        struct waiter *waiter;
+
+        for (uint64_t i = 0; i < 2; i++)
+                must(recv_vector(loop->passive, &to, i, DAT_COMPLETION_DEFAULT_FLAG));
+        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        expect(send_vector(loop->active, &from, 0, flags), DAT_SUCCESS);
+        must_complete(ep_recv_evd(t, loop->passive), loop->passive, 0, MESSAGE, 0);
+        expect_asleep(waiter);
+        expect(send_vector(loop->active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+        expect_silent_first(t, waiter, evd, loop->active);
+}
+
+static void expect_silent_receive(struct test *t, const struct loop *loop,
+                                  DAT_COMPLETION_FLAGS flags)
+{
+        DAT_EVD_HANDLE evd = ep_recv_evd(t, loop->passive);
+        struct vector from = vector_with(t, .length = MESSAGE);
+        struct vector to = vector_with(t, .length = MESSAGE);
+        struct waiter *waiter;
+
+        expect(recv_vector(loop->passive, &to, 0, flags & DAT_COMPLETION_UNSIGNALLED_FLAG),
+               DAT_SUCCESS);
+        expect(recv_vector(loop->passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        must(send_vector(loop->active, &from, 0, DAT_COMPLETION_DEFAULT_FLAG));
+        must_complete(ep_request_evd(t, loop->active), loop->active, 0, MESSAGE, 0);
+        expect_asleep(waiter);
+        must(send_vector(loop->active, &from, 1, flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG));
+        expect_silent_first(t, waiter, evd, loop->passive);
+}
+
+void expect_silent(struct test *t, struct ep_creation *with, const struct ep_silent *row)
+{
+        DAT_EP_HANDLE ep;
+        struct loop loop;
+
+        ep_creation_set_flags(with, row->request, row->flags);
+        ep = ep_created(t, with);
+        if (row->request) {
+                loop = expect_joined(t, ep, ep_with(t));
+                expect_silent_request(t, &loop, row->flags);
+        } else {
+                loop = expect_joined(t, ep_with(t), ep);
+                expect_silent_receive(t, &loop, row->flags);
+        }
+}
+
+static void expect_write(struct test *t, const struct ep_creation *with, DAT_COUNT segments,
+                         size_t length)
+{
+        struct vector to = vector_with(t, .length = length);
+        struct vector from = vector_with(t, .length = length, .segments = segments);
+        DAT_RMR_TRIPLET remote = vector_remote(&to);
+        DAT_EP_HANDLE ep = ep_created(t, with);
+
+        expect_joined(t, ep, ep_with(t));
+        vector_fill(t, &from, 1);
+        expect(dat_ep_post_rdma_write(ep, segments, from.iov, COOKIE(1), &remote,
+                                      DAT_COMPLETION_DEFAULT_FLAG),
+               DAT_SUCCESS);
+        expect_completion(with->request_evd, ep, 1, length, 0);
+        vector_await(t, &to, 1, length);
+        expect_holds(&to, 1, length);
+}
+
+void expect_greatest_write(struct test *t, const struct ep_creation *with)
+{
+        expect_write(t, with, 1, (size_t)with->param.ep_attr.max_rdma_size);
+}
+
+void expect_write_of_all_segments(struct test *t, const struct ep_creation *with)
+{
+        expect_write(t, with, with->param.ep_attr.max_rdma_write_iov, 100);
+}
+
+void expect_read_by_other_end(struct test *t, struct ep_creation *with)
+{
+        DAT_EP_ATTR reading =
+            transfer_attr(t, (struct transfer_opts){.segments = 1, .most = 100, .reads = 2});
+        struct vector from = vector_with(t, .length = 100);
+        struct vector to = vector_with(t, .length = 100);
+        DAT_RMR_TRIPLET remote = vector_remote(&from);
+        DAT_EP_HANDLE ep;
+        DAT_EP_HANDLE other;
+
+        if (ia_attr(t)->max_rdma_read_per_ep_in < 2)
+                unsupported(t, "max_rdma_read_per_ep_in: below 2");
+        with->param.ep_attr.max_rdma_read_in = 2;
+        ep = ep_created(t, with);
+        other = ep_with(t, .attr = &reading);
+        expect_joined(t, other, ep);
+        vector_fill(t, &from, 1);
+        for (uint64_t i = 0; i < 2; i++)
+                expect(dat_ep_post_rdma_read(other, 1, to.iov, COOKIE(i), &remote,
+                                             DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+        for (uint64_t i = 0; i < 2; i++)
+                expect_completion(ep_request_evd(t, other), other, i, 100, 0);
+        expect_holds(&to, 1, 100);
 }
 
 void expect_null_evd(struct test *t, struct ep_creation *with, const struct ep_no_evd *row)

@@ -61,6 +61,13 @@ void expect_undefined_flags_refused(struct test *t, const struct ep_creation *wi
 void expect_wrong_attribute(struct test *t, struct ep_creation *with, const struct ep_wrong *row);
 void expect_flags_of_postings(struct test *t, struct ep_creation *with, DAT_COMPLETION_FLAGS flags);
 void expect_named_attributes(struct test *t, struct ep_creation *with, const struct ep_named *row);
+/* The first of two completions wakes no waiter. The second does, and the wait returns the first. */
+void expect_silent(struct test *t, struct ep_creation *with, const struct ep_silent *row);
+/* A write of the length, or of as many segments, as the EP was made for. */
+void expect_greatest_write(struct test *t, const struct ep_creation *with);
+void expect_write_of_all_segments(struct test *t, const struct ep_creation *with);
+/* The other end has two reads in flight to an EP that was made for two. */
+void expect_read_by_other_end(struct test *t, struct ep_creation *with);
 void expect_null_evd(struct test *t, struct ep_creation *with, const struct ep_no_evd *row);
 void expect_connect_evd_set(struct test *t, DAT_EP_HANDLE ep, DAT_EVD_HANDLE connect_evd);
 void expect_same_flags_on_one_evd(struct test *t, struct ep_creation *with,
