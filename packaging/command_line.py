@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The installed command's man pages and completions, printed for packaging/build-deb.
+"""The installed command's man pages and completions, printed for packaging/prepare.
 
 `command_line.py run ARGUMENTS` is the command line as an installation has it, for help2man;
 `command_line.py bash` and `command_line.py zsh` print a completion.

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What `cmake --install` installs besides libdat, its headers and the provider, and the Debian packages
-# that `cpack -G DEB` makes of it all. packaging/build-deb does everything that they need.
+# What `cmake --install` installs besides libdat, its headers and the provider, and the packages that
+# `cpack -G DEB` and `cpack -G RPM` make of it all. packaging/build-deb and packaging/build-rpm do
+# everything that they need.
 install(FILES man/dat.conf.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5 COMPONENT runtime)
 install(FILES man/libdaplref.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7 COMPONENT provider)
 install(FILES man/libdat.3 man/dat_ia_openv.3 man/dat_evd_create.3
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT development)
 
-# Made by packaging/build-deb: which commit this is, the pinned Python packages for each Python, the man
+# Made by packaging/prepare: which commit this is, the pinned Python packages for each Python, the man
 # pages and completions of the command, and the changelog.
-set(UDAPL_CTS_MADE "" CACHE PATH "What packaging/build-deb made beforehand")
+set(UDAPL_CTS_MADE "" CACHE PATH "What packaging/prepare made beforehand")
+set(UDAPL_CTS_ZSH vendor-completions CACHE STRING "The folder of zsh's completions below share/zsh")
 
 # Licence and changelog of a package stand where Debian's programs look for them.
 function(documented component package)
@@ -82,4 +84,5 @@ if(UDAPL_CTS_DAT_2 AND UDAPL_CTS_SUITE)
         set(CPACK_DEBIAN_SUITE2_PACKAGE_DEPENDS "udapl-cts (= ${PROJECT_VERSION})")
         set(CPACK_COMPONENT_SUITE2_DESCRIPTION "conformance suite for uDAPL providers of DAT 2.0")
 endif()
+include(packaging/rpm.cmake)
 include(CPack)

@@ -39,6 +39,6 @@ if(UDAPL_CTS_MADE)
                 DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME udapl-cts
                 COMPONENT suite)
         install(FILES ${UDAPL_CTS_MADE}/completion.zsh
-                DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions RENAME _udapl-cts
+                DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/${UDAPL_CTS_ZSH} RENAME _udapl-cts
                 COMPONENT suite)
 endif()

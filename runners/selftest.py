@@ -27,7 +27,8 @@ LOG_TAIL = 30
 GUEST_TESTS = ["tests/runners/fabric", "tests/runners/guests"]
 LAB_TESTS = ["tests/lab"]
 # What packages are made of is installed where nothing else is.
-INSTALLED_TESTS = ["tests/installed"]
+INSTALLED_TESTS = ["tests/installed/test_debian.py"]
+RPM_TESTS = ["tests/installed/test_rpm.py"]
 SYSROOT_PACKAGES = (
     "libc6-dev libgcc-12-dev libibverbs-dev librdmacm-dev libjansson-dev libnl-route-3-dev "
     "libdapl-dev libcmocka-dev"
@@ -268,6 +269,13 @@ STEPS = (
         ["{python} -m tests.findings check ofa-dapl-2.1.10 {work}/run"],
         timeout=3600,
         tells="findings: ",
+        of_all=True,
+    ),
+    Step(
+        "rpm",
+        "the RPM packages: what they need, and that the suite in them certifies a provider",
+        ["packaging/build-rpm 3.11", "{python} -m pytest -q --durations 20 {rpm_tests}"],
+        timeout=1200,
         of_all=True,
     ),
     Step(
@@ -576,10 +584,11 @@ class _Runner:
             "{guest_tests}": GUEST_TESTS,
             "{lab_tests}": LAB_TESTS,
             "{installed_tests}": INSTALLED_TESTS,
+            "{rpm_tests}": RPM_TESTS,
             "{sysroot_packages}": [f"--include={','.join(SYSROOT_PACKAGES)}"],
             "{other_tests}": [
                 f"--ignore={name}"
-                for name in (*GUEST_TESTS, *LAB_TESTS, *BUILT_TESTS, *INSTALLED_TESTS)
+                for name in (*GUEST_TESTS, *LAB_TESTS, *BUILT_TESTS, *INSTALLED_TESTS, *RPM_TESTS)
             ],
             "{drawn}": [] if self._everything else ["--draw", str(DRAWN_MUTANTS)],
             "{pages}": ["--pages", str(self._pages)] if self._pages else [],
