@@ -405,6 +405,8 @@ FAMILY(cno_wait, long_wait, long_ones)
         struct waiter *waiter = wait_on_cno(t, cno, row->us);
 
         expect_wait(waiter);
+        if (row->us == DAT_TIMEOUT_INFINITE)
+                outlast_defaults();
         expect_asleep(waiter);
         post_ses(t, evd, 0, 1);
 

@@ -272,6 +272,9 @@ void settle(struct test *t);
 /* Waits a tenth of that: for a look at what is on its way, again and again. */
 void settle_briefly(struct test *t);
 
+/* Waits longer than two seconds, librdmacm's usual time-out, which none without end may become. */
+void outlast_defaults(void);
+
 /*
  * Handles that no call may take, for families of handle clauses: a null one, the handle of an
  * object of that kind already destroyed, a live handle of another kind, one of the kind that is

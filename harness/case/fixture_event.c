@@ -217,6 +217,11 @@ void settle(struct test *t)
         sleep_until(now_ns() + (uint64_t)t->settings->quiet_ms * 1000000);
 }
 
+void outlast_defaults(void)
+{
+        sleep_until(now_ns() + UINT64_C(2500000000));
+}
+
 void settle_briefly(struct test *t)
 {
         sleep_until(now_ns() + (uint64_t)t->settings->quiet_ms * 100000);

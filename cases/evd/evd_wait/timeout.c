@@ -57,6 +57,8 @@ FAMILY(evd_wait, long_wait, long_ones)
         struct woken woken;
 
         expect_wait(waiter);
+        if (row->us == DAT_TIMEOUT_INFINITE)
+                outlast_defaults();
         expect_asleep(waiter);
         post_ses(t, evd, 0, 1);
 
