@@ -518,6 +518,13 @@ void expect_mark_event(struct test *t, const struct armed *armed)
                 expect_async_event(armed->queue.srq);
 }
 
+void expect_no_mark_event(struct test *t, struct queue *queue, struct flow *flow)
+{
+        expect_quiet(async_evd(t));
+        expect_messages(t, queue, flow, (int)(flow->sent - flow->received));
+        expect_quiet(async_evd(t));
+}
+
 void expect_stale_srq(struct test *t, DAT_RETURN (*call)(void *srq))
 {
         DAT_HANDLE srq = bad_handle(t, DAT_HANDLE_TYPE_SRQ, BAD_HANDLE_DESTROYED);

@@ -187,6 +187,12 @@ struct armed queue_armed(struct test *t, int posts, DAT_COUNT mark);
 void expect_mark_event(struct test *t, const struct armed *armed);
 
 /*
+ * No event of a mark comes, neither while the messages that came stand unreaped nor once they are
+ * reaped, by which a provider may learn of them.
+ */
+void expect_no_mark_event(struct test *t, struct queue *queue, struct flow *flow);
+
+/*
  * Makes the call, in a process of its own, with the handle of an SRQ that was freed (GEN-1):
  * DAT_INVALID_HANDLE passes, another answer or a crash is a NOTE.
  */
