@@ -814,6 +814,27 @@ FAMILY(ep_modify, of_srq_keeps_marks, marks)
                 expect_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_BROKEN);
 }
 
+static const struct bad_zone {
+        const char *id;
+        enum bad_handle how;
+} bad_zones[] = {
+    {"null", BAD_HANDLE_NULL},
+    {"other_kind", BAD_HANDLE_OTHER_KIND},
+    {"sibling", BAD_HANDLE_SIBLING},
+    {"destroyed", BAD_HANDLE_DESTROYED},
+};
+
+FAMILY(ep_modify, invalid_pz_with_srq, bad_zones)
+{
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq_with(t));
+        DAT_HANDLE bad = bad_handle(t, DAT_HANDLE_TYPE_PZ, row->how);
+        struct ep_change change =
+            ep_change_of(t, &ep_parameters[EP_PARAM_pz_handle], ep, (uint64_t)(uintptr_t)bad);
+
+        expect_or_note(ep_modify(&change), DAT_INVALID_PARAMETER, DAT_INVALID_HANDLE);
+        expect_ep_kept(t, ep, &change.before, 0);
+}
+
 /* EP-25 */
 CASE(ep_modify, pz_of_srq)
 {
