@@ -124,7 +124,9 @@ def test_a_peer_that_cannot_accept_is_heard(tmp_path: Path) -> None:
     run(certify(tmp_path, case, "--variant", "accepts_nothing", "--hosts", "1"))
     first = next(record for record in events(tmp_path) if record["type"] == "verdict")
     assert (first["verdict"], first["blocked"]["call"]) == ("BLOCKED", "dat_cr_accept")
-    assert first["reason"].startswith("the peer could not accept")
+    # A host that is slow may time out first; then a case of the call's own finds it broken.
+    heard = ("the peer could not accept", "dat_cr_accept does not work")
+    assert first["reason"].startswith(heard)
 
 
 def test_a_case_disturbs_the_network(tmp_path: Path) -> None:
