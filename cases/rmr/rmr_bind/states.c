@@ -307,6 +307,30 @@ FAMILY(rmr_bind, lmr_lacks, lacks)
         expect_eq(ep_state(t, window.near), DAT_EP_STATE_DISCONNECTED);
 }
 
+/* What a privilege alone was refused for, it is refused for beside another one. */
+static const struct match lacks_alone[] = {
+    {"unreadable", DAT_MEM_PRIV_LOCAL_WRITE_FLAG, READ},
+    {"unwritable", DAT_MEM_PRIV_LOCAL_READ_FLAG, WRITE},
+};
+
+FAMILY(rmr_bind, lmr_lacks_alike, lacks_alone)
+{
+        struct window window = window_with(t, .privileges = row->lmr);
+        struct bind bind = bind_of(t, &window);
+        DAT_EVENT event;
+
+        bind.privileges = row->rmr;
+        if (!dat_is(rmr_bind_post(&bind), DAT_PRIVILEGES_VIOLATION))
+                end_noted(t, "no bind is refused for what the LMR lacks (RMR-7)");
+        bind.privileges = REMOTE_PRIVILEGES;
+        if (!dat_is(expect(rmr_bind_post(&bind), DAT_PRIVILEGES_VIOLATION, DAT_SUCCESS),
+                    DAT_SUCCESS))
+                return;
+        event = expect_event(window.requests, DAT_RMR_BIND_COMPLETION_EVENT);
+        expect_that(event.event_data.rmr_completion_event_data.status != DAT_RMR_BIND_SUCCESS,
+                    "an RMR was opened to both, and not to one of them alone");
+}
+
 LEGAL(rmr_bind)
 {
         static DAT_LMR_TRIPLET segment;
