@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_disconnect: disconnects of a connection with the peer. */
 #include "case/ep_attr.h"
+#include "case/later_event.h"
 #include "case/standard.h"
 #include "cases/ep/ep_disconnect/fixtures.h"
 #include "cases/ep/shared/connect.h"
@@ -61,7 +62,7 @@ FAMILY(ep_disconnect, peer_was_first, both_flags)
         end_by(t, ep, row->flags);
         expect_eq(ep_state(t, ep), DAT_EP_STATE_DISCONNECTED);
         settle_briefly(t);
-        expect_empty(t, ep_connect_evd(t, ep));
+        expect_no_later_event(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 LEGAL(ep_disconnect)
