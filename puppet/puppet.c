@@ -488,32 +488,32 @@ static DAT_EP_ATTR ep_attributes(struct walk *walk, long recvs, long requests)
         return attr;
 }
 
-static DAT_RETURN ep_create(struct walk *walk, const long *arg)
+static DAT_RETURN ep_create_as(struct walk *walk, const long *arg, DAT_EP_ATTR *attr)
 {
-        DAT_EP_ATTR attr = ep_attributes(walk, arg[5], arg[6]);
         DAT_EP_HANDLE made = DAT_HANDLE_NULL;
 
         if (!is_free(walk, arg[0], EP))
                 return walk->said;
         return keep(walk, arg[0],
                     dat_ep_create(walk->t->ia, named(walk, arg[1]), named(walk, arg[2]),
-                                  named(walk, arg[3]), named(walk, arg[4]), &attr, &made),
+                                  named(walk, arg[3]), named(walk, arg[4]), attr, &made),
                     &made);
+}
+
+static DAT_RETURN ep_create(struct walk *walk, const long *arg)
+{
+        DAT_EP_ATTR attr = ep_attributes(walk, arg[5], arg[6]);
+
+        return ep_create_as(walk, arg, &attr);
 }
 
 static DAT_RETURN ep_create_flags(struct walk *walk, const long *arg)
 {
         DAT_EP_ATTR attr = ep_attributes(walk, FLAGS_DEPTH, FLAGS_DEPTH);
-        DAT_EP_HANDLE made = DAT_HANDLE_NULL;
 
         attr.recv_completion_flags = (DAT_COMPLETION_FLAGS)arg[5];
         attr.request_completion_flags = (DAT_COMPLETION_FLAGS)arg[6];
-        if (!is_free(walk, arg[0], EP))
-                return walk->said;
-        return keep(walk, arg[0],
-                    dat_ep_create(walk->t->ia, named(walk, arg[1]), named(walk, arg[2]),
-                                  named(walk, arg[3]), named(walk, arg[4]), &attr, &made),
-                    &made);
+        return ep_create_as(walk, arg, &attr);
 }
 
 static DAT_RETURN ep_create_with_srq(struct walk *walk, const long *arg)
