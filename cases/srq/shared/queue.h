@@ -188,9 +188,9 @@ void expect_mark_event(struct test *t, const struct armed *armed);
 
 /*
  * No event of a mark comes, neither while the messages that came stand unreaped nor once they are
- * reaped, by which a provider may learn of them.
+ * reaped, by which a provider may learn of them. What they are is for other cases.
  */
-void expect_no_mark_event(struct test *t, struct queue *queue, struct flow *flow);
+void expect_no_mark_event(struct test *t, struct flow *flow);
 
 /*
  * Makes the call, in a process of its own, with the handle of an SRQ that was freed (GEN-1):

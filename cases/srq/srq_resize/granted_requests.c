@@ -121,7 +121,7 @@ FAMILY(srq_resize, keeps_watermark_armed, changes)
 
         flow_deliver(t, &armed.flow, 1);
         expect_mark_event(t, &armed);
-        expect_no_mark_event(t, &armed.queue, &armed.flow);
+        expect_no_mark_event(t, &armed.flow);
 }
 
 /* The queue is filled up to the mark, and falls below it, after the one event of that setting. */
@@ -134,7 +134,7 @@ FAMILY(srq_resize, keeps_watermark_spent, changes)
 
         expect_posts(t, &queue, 4);
         flow_deliver(t, &flow, 1);
-        expect_no_mark_event(t, &queue, &flow);
+        expect_no_mark_event(t, &flow);
 }
 
 static bool halves_hold(const struct queue *queue, uint64_t receive, uint64_t message)

@@ -38,7 +38,7 @@ CASE(srq_set_lw, default_mark_disarms)
         drain_async_event(t);
         flow_deliver(t, &armed.flow, 4);
 
-        expect_no_mark_event(t, &armed.queue, &armed.flow);
+        expect_no_mark_event(t, &armed.flow);
 }
 
 /*
@@ -159,7 +159,7 @@ FAMILY(srq_set_lw, above_size_keeps_armed, too_high)
 
         flow_deliver(t, &armed.flow, 1);
         expect_mark_event(t, &armed);
-        expect_no_mark_event(t, &armed.queue, &armed.flow);
+        expect_no_mark_event(t, &armed.flow);
 }
 
 CASE(srq_set_lw, above_size_keeps_spent)
