@@ -63,13 +63,13 @@ PER_KIND DAT_COUNT max_segments(const DAT_EP_ATTR *attr, enum wr_kind kind)
 }
 
 /*
- * Whether the request needs a fence. InfiniBand and iWARP order reads without it, and siw refuses
- * it for reads. Other requests need it only behind a read.
+ * Whether the request needs a fence: only behind a read. Reads of InfiniBand complete in order, but
+ * the next one begins before the last one is complete. siw refuses a fence for reads.
  */
 PER_KIND bool needs_fence(struct ep *ep, const struct request *request)
 {
-        return request->kind != WR_RDMA_READ &&
-               request->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG && fence_has_read(ep, NULL);
+        return request->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG &&
+               !(request->kind == WR_RDMA_READ && ep->obj.ia->iwarp) && fence_has_read(ep, NULL);
 }
 
 PER_KIND DAT_RETURN check_request(struct ep *ep, const struct request *request, struct ibv_sge *sge,
@@ -299,7 +299,7 @@ PER_KIND DAT_RETURN post_checked(struct ep *ep, const struct request *request, s
          * A fenced request may send data that earlier reads have not delivered yet, so it is not
          * inline.
          */
-        if (request->kind != WR_RDMA_READ && send_flags & IBV_SEND_FENCE)
+        if (send_flags & IBV_SEND_FENCE)
                 prepare_fenced(ep, &send, length);
         else if (request->kind != WR_RDMA_READ && length <= ep->inline_max)
                 send_flags |= IBV_SEND_INLINE;
