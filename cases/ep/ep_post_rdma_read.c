@@ -2,10 +2,13 @@
 /* dat_ep_post_rdma_read: data, completions, and refused calls. */
 #include "clauses/ep_post_rdma_read.h"
 #include "case/standard.h"
+#include "case/test.h"
 #include "cases/ep/shared/rdma.h"
 
 #define LONG  ((size_t)100000) /* bytes of a read */
 #define READS 8
+
+#define LATE_MS 40 /* of what the peer sends, in a disturbed network */
 
 /* The cases of both RDMA pages, by this page's call. */
 #define RDMA_CASE(name_, body_)        \
@@ -92,6 +95,49 @@ CASE(ep_post_rdma_read, more_than_reads_out)
         for (DAT_COUNT i = 0; i < taken; i++)
                 expect_rdma(t, &rdma, (uint64_t)i, LONG);
         expect_rdma_goes_on(t, &rdma);
+}
+
+/*
+ * Flags
+ */
+
+/*
+ * While the first read is late, another connection overwrites what the fenced read is to bring.
+ * That write is acknowledged as late as the read is, so the time of its completion tells whether it
+ * came before the fenced read could begin.
+ */
+CASE(ep_post_rdma_read, fence_behind_late_read)
+{
+        DAT_EP_ATTR attr = rdma_attr(t, &rdma_read, (struct rdma_opts){.reads = 2});
+        struct rdma rdma = {.kind = &rdma_read, .ep = ep_with(t, .attr = &attr)};
+        struct rdma other = {.kind = &rdma_write, .ep = ep_with(t, .attr = &attr)};
+        struct peer_ep *end = must_connect(rdma.ep);
+        DAT_RMR_TRIPLET from = rdma_remote_of(peer_expose(end, MESSAGE));
+        DAT_RMR_TRIPLET fenced_from = rdma_remote_of(peer_expose(end, MESSAGE));
+        struct vector first = vector_with(t, .length = MESSAGE);
+        struct vector fenced = vector_with(t, .length = MESSAGE);
+        struct vector written = vector_with(t, .length = MESSAGE);
+        uint64_t read_ns;
+        bool in_time;
+
+        must_connect(other.ep);
+        rdma.evd = ep_request_evd(t, rdma.ep);
+        other.evd = ep_request_evd(t, other.ep);
+        vector_fill(t, &written, RDMA_MESSAGE);
+        peer_disturb(peer(t), .delay_ms = LATE_MS);
+
+        must(rdma_post(t, &rdma, &first, from, 1, DAT_COMPLETION_DEFAULT_FLAG));
+        expect(rdma_post(t, &rdma, &fenced, fenced_from, 2, FENCE), DAT_SUCCESS);
+        must(rdma_post(t, &other, &written, fenced_from, 3, DAT_COMPLETION_DEFAULT_FLAG));
+        must_complete(rdma.evd, .ep = rdma.ep, .cookie = 1, .length = MESSAGE);
+        read_ns = now_ns();
+        must_complete(other.evd, .ep = other.ep, .cookie = 3, .length = MESSAGE);
+        in_time = now_ns() < read_ns + LATE_MS * NS_PER_MS;
+        expect_completion(rdma.evd, .ep = rdma.ep, .cookie = 2, .length = MESSAGE);
+        if (in_time)
+                expect_holds(&fenced, RDMA_MESSAGE, MESSAGE);
+        else
+                note(t, "the write came too late to tell when the fenced read began");
 }
 
 /*

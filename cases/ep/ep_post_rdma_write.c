@@ -4,6 +4,7 @@
 #include "case/standard.h"
 #include "cases/ep/shared/rdma.h"
 
+#define FENCED  ((size_t)256 * 1024)
 #define LATE_MS 40 /* of what the peer sends, in a disturbed network */
 
 /* The cases of both RDMA pages, by this page's call. */
@@ -53,11 +54,30 @@ CASE(ep_post_rdma_write, same_bytes_twice)
  * Flags
  */
 
-static DAT_RMR_TRIPLET remote_of(struct peer_memory memory)
+/*
+ * The read and the write wait for a receive of the message before them. They start at once, so that
+ * a write that does not wait for the read has other bytes.
+ */
+CASE(ep_post_rdma_write, fence_behind_held_read)
 {
-        return (DAT_RMR_TRIPLET){.rmr_context = memory.rmr_context,
-                                 .target_address = memory.address,
-                                 .segment_length = MESSAGE};
+        struct rdma rdma = rdma_with(t, &rdma_write, .length = FENCED, .reads = 1);
+        struct vector away = vector_with(t, .length = FENCED);
+        struct vector message = vector_with(t, .length = MESSAGE);
+        struct vector room = vector_with(t, .length = MESSAGE);
+        DAT_RMR_TRIPLET from = vector_remote(&away);
+
+        rdma.local = vector_with(t, .length = FENCED);
+        vector_fill(t, &away, RDMA_MESSAGE);
+        if (!held_up(t, &rdma.loop, &message, 0))
+                return;
+        must(dat_ep_post_rdma_read(rdma.ep, 1, rdma_iov(t, rdma.local.iov, 1), COOKIE(1), &from,
+                                   DAT_COMPLETION_DEFAULT_FLAG));
+        expect(rdma_post_whole(t, &rdma, 2, FENCE), DAT_SUCCESS);
+        must(recv_vector(rdma.loop.passive, &room, 0, DAT_COMPLETION_DEFAULT_FLAG));
+
+        must_complete(rdma.evd, .ep = rdma.ep, .cookie = 0, .length = MESSAGE);
+        must_complete(rdma.evd, .ep = rdma.ep, .cookie = 1, .length = FENCED);
+        expect_rdma(t, &rdma, 2, FENCED);
 }
 
 /* What the read brings comes so late that a write which does not wait for it has other bytes. */
@@ -68,7 +88,7 @@ CASE(ep_post_rdma_write, fence_behind_late_read)
         struct peer_ep *end = must_connect(rdma.ep);
         struct peer_memory from = peer_expose(end, MESSAGE);
         struct peer_memory to = peer_expose(end, MESSAGE);
-        DAT_RMR_TRIPLET remote = remote_of(from);
+        DAT_RMR_TRIPLET remote = rdma_remote_of(from);
         struct vector first = vector_with(t, .length = MESSAGE);
 
         rdma.evd = ep_request_evd(t, rdma.ep);
@@ -80,7 +100,7 @@ CASE(ep_post_rdma_write, fence_behind_late_read)
 
         must(dat_ep_post_rdma_read(rdma.ep, 1, rdma_iov(t, rdma.local.iov, 1), COOKIE(1), &remote,
                                    DAT_COMPLETION_DEFAULT_FLAG));
-        expect(rdma_post(t, &rdma, &rdma.local, remote_of(to), 2, FENCE), DAT_SUCCESS);
+        expect(rdma_post(t, &rdma, &rdma.local, rdma_remote_of(to), 2, FENCE), DAT_SUCCESS);
         must_complete(rdma.evd, .ep = rdma.ep, .cookie = 1, .length = MESSAGE);
         expect_completion(rdma.evd, .ep = rdma.ep, .cookie = 2, .length = MESSAGE);
         expect_that(rdma_peer_has(t, end, to, MESSAGE),

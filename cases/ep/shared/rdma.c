@@ -130,6 +130,13 @@ DAT_RETURN rdma_post_whole(struct test *t, const struct rdma *rdma, uint64_t coo
         return rdma_post(t, rdma, &rdma->local, vector_remote(&rdma->remote), cookie, flags);
 }
 
+DAT_RMR_TRIPLET rdma_remote_of(struct peer_memory memory)
+{
+        return (DAT_RMR_TRIPLET){.rmr_context = memory.rmr_context,
+                                 .target_address = memory.address,
+                                 .segment_length = MESSAGE};
+}
+
 void expect_rdma_bytes(struct test *t, const struct rdma *rdma, size_t length)
 {
         if (!rdma->kind->reads)

@@ -67,6 +67,9 @@ DAT_RETURN rdma_post(struct test *t, const struct rdma *rdma, const struct vecto
 DAT_RETURN rdma_post_whole(struct test *t, const struct rdma *rdma, uint64_t cookie,
                            DAT_COMPLETION_FLAGS flags);
 
+/* Memory of the peer as the remote buffer of an RDMA of MESSAGE bytes. */
+DAT_RMR_TRIPLET rdma_remote_of(struct peer_memory memory);
+
 /* It completed, so many bytes are where they belong, and no other byte has changed. */
 void expect_rdma(struct test *t, const struct rdma *rdma, uint64_t cookie, size_t length);
 

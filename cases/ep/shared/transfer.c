@@ -567,6 +567,18 @@ void peer_has(struct test *t, const struct check_site *site, struct peer_ep *end
  * Lines of messages
  */
 
+bool held_up(struct test *t, const struct loop *loop, const struct vector *message, uint64_t cookie)
+{
+        DAT_EVENT event;
+
+        must(send_vector(loop->active, message, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+        settle_briefly(t);
+        if (dat_is(dat_evd_dequeue(ep_request_evd(t, loop->active), &event), DAT_QUEUE_EMPTY))
+                return true;
+        note(t, "the transport keeps no message for a receive to come: nothing was held up");
+        return false;
+}
+
 struct line line_between(struct test *t, DAT_EP_HANDLE from, DAT_EP_HANDLE to, uint64_t slots)
 {
         struct line line = {

@@ -277,6 +277,13 @@ void completion_comes(struct test *t, const struct check_site *site, DAT_EVD_HAN
                       const struct completion *completion, bool clause);
 
 /*
+ * Posts a message for which the other end has no receive yet, so that the transport holds up all
+ * that is posted behind it. False, with a NOTE, where it does not keep the message (DTO-3).
+ */
+bool held_up(struct test *t, const struct loop *loop, const struct vector *message,
+             uint64_t cookie);
+
+/*
  * A way for messages of MESSAGE bytes from one EP to another, connected to it: message i goes from
  * its own slot of memory to its own slot, and has the cookie i at both ends.
  */
