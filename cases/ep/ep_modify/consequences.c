@@ -5,12 +5,13 @@
  */
 #include "cases/ep/shared/endpoint.h"
 #include "cases/ep/shared/modify_table.h"
+#include "cases/ep/shared/rdma.h"
 #include "clauses/ep_modify.h"
 
-#define MESSAGE  ((size_t)64)
 #define LONG     ((size_t)8192) /* longer than what an EP of few means may transfer */
 #define RECEIVES 4
 #define TIMES    20
+#define SEGMENTS 4 /* of an RDMA, at most */
 
 static struct ep_change unconnected(struct test *t, enum ep_parameter_id id)
 {
@@ -353,6 +354,131 @@ FAMILY(ep_modify, max_request_dtos_of, mixtures)
                         expect_event(evd, DAT_RMR_BIND_COMPLETION_EVENT);
                 else
                         expect_dto(evd);
+}
+
+static DAT_COUNT rdma_segments(struct test *t, bool reads)
+{
+        const DAT_IA_ATTR *attr = ia_attr(t);
+        DAT_COUNT most =
+            reads ? attr->max_iov_segments_per_rdma_read : attr->max_iov_segments_per_rdma_write;
+
+        if (reads && attr->max_rdma_read_per_ep_out < 1)
+                unsupported(t, "max_rdma_read_per_ep_out = 0");
+        if (most < 2)
+                unsupported(t, reads ? "max_iov_segments_per_rdma_read: one"
+                                     : "max_iov_segments_per_rdma_write: one");
+        if (attr->max_iov_segments_per_dto < 2)
+                unsupported(t, "max_iov_segments_per_dto: one");
+        if (most > attr->max_iov_segments_per_dto)
+                most = attr->max_iov_segments_per_dto;
+        return most < SEGMENTS ? most : SEGMENTS;
+}
+
+static const struct rdma_use {
+        const char *id;
+        const struct rdma_kind *kind;
+} rdma_uses[] = {
+    {"rdma_write", &rdma_write},
+    {"rdma_read", &rdma_read},
+};
+
+/* Attributes of RDMA alone, which the page does not list, the EP has from its creation. */
+FAMILY(ep_modify, max_request_iov_of, rdma_uses)
+{
+        DAT_COUNT segments = rdma_segments(t, row->kind->reads);
+        size_t length = (size_t)segments * MESSAGE;
+        DAT_EP_ATTR attr = ep_attr_few(t);
+        struct rdma rdma = {.kind = row->kind};
+        struct ep_change change;
+        struct peer_memory memory;
+        DAT_RMR_TRIPLET remote;
+        struct peer_ep *end;
+
+        attr.max_rdma_read_out = row->kind->reads;
+        attr.max_rdma_read_iov = row->kind->reads ? segments : attr.max_rdma_read_iov;
+        attr.max_rdma_write_iov = row->kind->reads ? 1 : segments;
+        rdma.ep = ep_with(t, .attr = &attr);
+        rdma.evd = ep_request_evd(t, rdma.ep);
+        change = ep_change_of(t, &ep_parameters[EP_PARAM_max_request_iov], rdma.ep, 0);
+        change.wanted = (uint64_t)segments;
+        ep_value_set(&change.asked, change.parameter, change.wanted);
+        expect_ep_change(t, &change);
+        end = expect_connect(rdma.ep);
+        memory = peer_expose(end, length);
+        remote = rdma_remote_of(memory);
+        remote.segment_length = length;
+        rdma.local = vector_with(t, .length = length, .segments = segments);
+        if (!row->kind->reads)
+                vector_fill(t, &rdma.local, RDMA_MESSAGE);
+
+        expect(rdma_post(t, &rdma, &rdma.local, remote, 1, DAT_COMPLETION_DEFAULT_FLAG),
+               DAT_SUCCESS);
+        expect_completion(rdma.evd, .ep = rdma.ep, .cookie = 1, .length = length);
+        if (row->kind->reads)
+                expect_holds(&rdma.local, 0, length);
+        else
+                expect_that(rdma_peer_has(t, end, memory, length),
+                            "the segments did not arrive in order");
+}
+
+/* The requests that the table's own effect, a send, leaves out. */
+static const struct flagged_request {
+        const char *id;
+        enum ask request;
+} flagged_requests[] = {
+    {"rdma_write", A_WRITE},
+    {"rdma_read", A_READ},
+    {"bind", A_BIND},
+};
+
+struct flagged {
+        DAT_EP_HANDLE ep;
+        DAT_RMR_HANDLE rmr; /* of a bind */
+        DAT_LMR_TRIPLET segment;
+        DAT_RMR_TRIPLET remote;
+};
+
+static DAT_RETURN post_flagged(struct flagged *it, enum ask request, DAT_COMPLETION_FLAGS flags)
+{
+        DAT_RMR_CONTEXT context;
+
+        if (request == A_WRITE)
+                return dat_ep_post_rdma_write(it->ep, 1, &it->segment, COOKIE(1), &it->remote,
+                                              flags);
+        if (request == A_READ)
+                return dat_ep_post_rdma_read(it->ep, 1, &it->segment, COOKIE(1), &it->remote,
+                                             flags);
+        return dat_rmr_bind(it->rmr, &it->segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, it->ep,
+                            (DAT_RMR_COOKIE){.as_64 = 1}, flags, &context);
+}
+
+FAMILY(ep_modify, request_flags_of, flagged_requests)
+{
+        DAT_EVD_FLAGS streams =
+            row->request == A_BIND ? DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG : DAT_EVD_DTO_FLAG;
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = streams);
+        struct flagged it = {.ep = reading_ep(t, evd), .segment = triplet(buf_with(t), 0, MESSAGE)};
+        struct ep_change change =
+            ep_change_of(t, &ep_parameters[EP_PARAM_request_completion_flags], it.ep, 0);
+        struct waiter *waiter;
+
+        if (row->request == A_READ && ia_attr(t)->max_rdma_read_per_ep_out < 1)
+                unsupported(t, "max_rdma_read_per_ep_out = 0");
+        change.wanted = DAT_COMPLETION_UNSIGNALLED_FLAG;
+        ep_value_set(&change.asked, change.parameter, change.wanted);
+        expect_ep_change(t, &change);
+        it.remote = exposed(expect_connect(it.ep), MESSAGE);
+        if (row->request == A_BIND) {
+                must(dat_rmr_create(pz(t), &it.rmr));
+                adopt(t, DAT_HANDLE_TYPE_RMR, it.rmr);
+        }
+        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+
+        expect(post_flagged(&it, row->request, DAT_COMPLETION_UNSIGNALLED_FLAG), DAT_SUCCESS);
+        expect_asleep(waiter);
+        expect(post_flagged(&it, row->request, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+        expect(expect_awake(waiter).ret, DAT_SUCCESS);
 }
 
 /* All but zone and receive flags, which receives hold. */

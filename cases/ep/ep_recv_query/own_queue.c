@@ -3,6 +3,7 @@
 #include "case/standard.h"
 #include "cases/ep/ep_recv_query/fixtures.h"
 #include "cases/ep/shared/connect.h"
+#include "cases/ep/shared/rdma.h"
 #include "cases/ep/shared/states.h"
 #include "cases/shared/point.h"
 #include "cases/srq/shared/queue.h"
@@ -175,6 +176,30 @@ CASE(ep_recv_query, requests_not_counted)
         }
 
         struct info info = recv_info(t, own.ep);
+        expect_count(t, info.count, POSTS);
+        expect_idle_span(t, info.span, POSTS);
+}
+
+static const struct remote_rdma {
+        const char *id;
+        const struct rdma_kind *kind;
+} remote_rdmas[] = {
+    {"write", &rdma_write},
+    {"read", &rdma_read},
+};
+
+FAMILY(ep_recv_query, rdma_not_counted, remote_rdmas)
+{
+        struct rdma rdma = rdma_with(t, row->kind);
+        struct vector room = vector_with(t, .length = MESSAGE);
+        struct info info;
+
+        for (uint64_t i = 0; i < POSTS; i++)
+                must(recv_vector(rdma.loop.passive, &room, i, DAT_COMPLETION_DEFAULT_FLAG));
+        must(rdma_post_whole(t, &rdma, 1, DAT_COMPLETION_DEFAULT_FLAG));
+        must_complete(rdma.evd, .ep = rdma.ep, .cookie = 1, .length = rdma.local.length);
+
+        info = recv_info(t, rdma.loop.passive);
         expect_count(t, info.count, POSTS);
         expect_idle_span(t, info.span, POSTS);
 }
