@@ -209,6 +209,11 @@ static int receives_of(const struct queue *queue, const struct flow *flow, size_
         return found;
 }
 
+bool queue_holds_last(const struct queue *queue, const struct flow *flow)
+{
+        return receives_of(queue, flow, queue->length) > 0;
+}
+
 static int receives_of_all(const struct queue *queue, const struct flow *flows, int count,
                            size_t length)
 {

@@ -106,6 +106,9 @@ void must_be_coming(struct test *t, const struct queue *queue, const struct flow
 /* Ends the case as UNSUPPORTED: the transport has no moment in which a message is half there. */
 _Noreturn void unsupported_in_part(struct test *t);
 
+/* Whether a posted receive has the message that the flow sent last, whole. */
+bool queue_holds_last(const struct queue *queue, const struct flow *flow);
+
 /*
  * What a consumer may do to an EVD, one turn after another, and no completion there is changed by:
  * whether it was done is for other pages.
