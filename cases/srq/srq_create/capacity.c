@@ -96,24 +96,33 @@ static DAT_COUNT parts_of(struct test *t, const struct parts *row)
         return asked < MOST_PARTS ? asked : MOST_PARTS;
 }
 
-/* A queue of one receive, whose message comes in so many parts. */
-static struct queue queue_in_parts(struct test *t, DAT_COUNT count)
+/* Posts a receive whose message comes in so many parts, on the first free slot. */
+static void expect_posts_in_parts(struct test *t, struct queue *queue, DAT_COUNT count)
 {
-        struct queue queue = {
-            .srq = srq_create_create(t, pz(t), attr_of(8, count, DAT_SRQ_LW_DEFAULT)),
-            .length = MESSAGE,
-            .buf = buf_with(t)};
+        size_t slot = (size_t)__builtin_ctzll(~queue->posted);
         DAT_LMR_TRIPLET segments[MOST_PARTS];
 
         for (DAT_COUNT i = 0; i < count; i++) {
                 size_t begin = MESSAGE * (size_t)i / (size_t)count;
                 size_t end = MESSAGE * ((size_t)i + 1) / (size_t)count;
 
-                segments[i] = triplet(queue.buf, begin, end - begin);
+                segments[i] = triplet(queue->buf, slot * MESSAGE + begin, end - begin);
         }
-        expect(dat_srq_post_recv(queue.srq, count, segments, (DAT_DTO_COOKIE){.as_64 = 0}),
+        expect(dat_srq_post_recv(queue->srq, count, segments, (DAT_DTO_COOKIE){.as_64 = slot}),
                DAT_SUCCESS);
-        queue.posted = 1;
+        queue->posted |= UINT64_C(1) << slot;
+}
+
+/* A queue made for 8 receives, the first of which are posted in so many parts. */
+static struct queue queue_in_parts(struct test *t, DAT_COUNT count, int receives)
+{
+        struct queue queue = {
+            .srq = srq_create_create(t, pz(t), attr_of(8, count, DAT_SRQ_LW_DEFAULT)),
+            .length = MESSAGE,
+            .buf = buf_with(t, .length = 8 * MESSAGE)};
+
+        for (int i = 0; i < receives; i++)
+                expect_posts_in_parts(t, &queue, count);
         return queue;
 }
 
@@ -127,15 +136,28 @@ FAMILY(srq_create, segments, parts)
 
 FAMILY(srq_create, segments_taken, parts)
 {
-        queue_in_parts(t, parts_of(t, row));
+        queue_in_parts(t, parts_of(t, row), 1);
 }
 
 FAMILY(srq_create, segments_filled, parts)
 {
-        struct queue queue = queue_in_parts(t, parts_of(t, row));
+        struct queue queue = queue_in_parts(t, parts_of(t, row), 1);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
         expect_traffic(t, &queue, &flow, 1);
+}
+
+/* All that was asked for at once: each receive with each segment, twice round the queue. */
+CASE(srq_create, used_in_full)
+{
+        DAT_COUNT count = parts_of(t, &parts[2]);
+        struct queue queue = queue_in_parts(t, count, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        expect_traffic(t, &queue, &flow, 8);
+        for (int i = 0; i < 8; i++)
+                expect_posts_in_parts(t, &queue, count);
+        expect_traffic(t, &queue, &flow, 8);
 }
 
 /* Each has its own segments and places, whatever was made, or refused, before it. */
@@ -147,7 +169,7 @@ CASE(srq_create, segments_of_several)
         for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
                 DAT_SRQ_ATTR impossible = attr_of(-1, 1, DAT_SRQ_LW_DEFAULT);
                 DAT_SRQ_HANDLE none = DAT_HANDLE_NULL;
-                struct queue queue = queue_in_parts(t, asked[i]);
+                struct queue queue = queue_in_parts(t, asked[i], 1);
 
                 expect_at_least(t, queue.srq, 8, asked[i]);
                 expect_room(t, &queue, 7);

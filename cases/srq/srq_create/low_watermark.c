@@ -52,16 +52,26 @@ static const struct mark {
     {"size", 8},
 };
 
-FAMILY(srq_create, other_mark, marks)
+/* Asks for an SRQ of 8 receives with this mark; null where it is not made. */
+static DAT_SRQ_HANDLE create_marked(struct test *t, DAT_COUNT mark)
 {
-        DAT_SRQ_ATTR attr = attr_of(8, 1, row->mark);
+        DAT_SRQ_ATTR attr = attr_of(8, 1, mark);
         DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
         DAT_RETURN ret = expect_may(dat_srq_create(ia(t), pz(t), &attr, &srq), DAT_SUCCESS,
                                     DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED);
 
         if (!dat_is(ret, DAT_SUCCESS))
-                return;
+                return DAT_HANDLE_NULL;
         adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
+        return srq;
+}
+
+FAMILY(srq_create, other_mark, marks)
+{
+        DAT_SRQ_HANDLE srq = create_marked(t, row->mark);
+
+        if (srq == DAT_HANDLE_NULL)
+                return;
         if (srq_create_described(t, srq).low_watermark == DAT_SRQ_LW_DEFAULT) {
                 note(t, "granted, and the default taken for the mark of %d (SRQ-8)", row->mark);
         } else {
@@ -69,4 +79,19 @@ FAMILY(srq_create, other_mark, marks)
                 expect_async_event(srq);
         }
         expect_quiet(async_evd(t));
+}
+
+/* A mark of the creation that the SRQ has: one that was set counts the same. */
+CASE(srq_create, other_mark_bounds_size)
+{
+        DAT_COUNT mark = 2 + (DAT_COUNT)draw(t, 6);
+        DAT_SRQ_HANDLE srq = create_marked(t, mark);
+
+        if (srq == DAT_HANDLE_NULL || srq_param(t, srq).low_watermark != mark)
+                end_noted(t, "no SRQ is made with a low watermark of %d (SRQ-8)", mark);
+        drain_async_event(t);
+
+        expect(dat_srq_resize(srq, mark - 1), DAT_INVALID_STATE);
+        expect(dat_srq_resize(srq, mark), DAT_SUCCESS);
+        expect_eq(srq_param(t, srq).low_watermark, mark);
 }
