@@ -7,50 +7,65 @@
 #define FEW      256  /* rounds, where the limit is beyond those of the run, or has no name */
 #define MOST     640  /* rounds of a run */
 #define THOROUGH 4200 /* and of a thorough one */
+#define SLOW     4    /* as many times fewer, where each takes long */
 #define LEAST    3    /* parts that show a leak */
 /*
- * Bytes that a round leaves. A provider may keep some of each object, so that its handle names no
- * other one afterwards; and memory comes from the system in larger pieces.
+ * Bytes that an object leaves. A provider may keep some of each, so that its handle names no other
+ * one afterwards; and memory comes from the system in larger pieces.
  */
 #define LEFT        160
 #define LEFT_MAPPED 1024
 
 /* NOLINTNEXTLINE(bugprone-easily-swappable-parameters) */
-static struct rounds rounds_under(struct test *t, const char *name, DAT_COUNT limit)
+static struct rounds rounds_under(struct test *t, const char *name, DAT_COUNT limit, int share)
 {
         bool thorough = t->settings->thorough;
-        unsigned int count = thorough ? THOROUGH : FEW;
+        unsigned int count = (unsigned int)((thorough ? THOROUGH : FEW) / share);
 
-        if (limit > FEW && limit < (thorough ? THOROUGH : MOST))
+        if (limit > FEW / share && limit < (thorough ? THOROUGH : MOST) / share)
                 count = (unsigned int)limit + 1;
         return (struct rounds){
             .t = t,
             .name = name,
             .limit = limit,
+            .objects = 1,
             .stress = stress_of(t, count),
         };
 }
 
-struct rounds rounds_of(struct test *t, DAT_HANDLE_TYPE type)
+static struct rounds rounds_in(struct test *t, DAT_HANDLE_TYPE type, int share)
 {
         const DAT_IA_ATTR *attr = ia_attr(t);
 
         switch (type) {
         case DAT_HANDLE_TYPE_EP:
-                return rounds_under(t, "max_eps", attr->max_eps);
+                return rounds_under(t, "max_eps", attr->max_eps, share);
         case DAT_HANDLE_TYPE_EVD:
-                return rounds_under(t, "max_evds", attr->max_evds);
+                return rounds_under(t, "max_evds", attr->max_evds, share);
         case DAT_HANDLE_TYPE_LMR:
-                return rounds_under(t, "max_lmrs", attr->max_lmrs);
+                return rounds_under(t, "max_lmrs", attr->max_lmrs, share);
         case DAT_HANDLE_TYPE_PZ:
-                return rounds_under(t, "max_pzs", attr->max_pzs);
+                return rounds_under(t, "max_pzs", attr->max_pzs, share);
         case DAT_HANDLE_TYPE_RMR:
-                return rounds_under(t, "max_rmrs", attr->max_rmrs);
+                return rounds_under(t, "max_rmrs", attr->max_rmrs, share);
         case DAT_HANDLE_TYPE_SRQ:
-                return rounds_under(t, "max_srqs", limit_told(max_srqs));
+                return rounds_under(t, "max_srqs", limit_told(max_srqs), share);
         default:
-                return rounds_under(t, NULL, 0);
+                return rounds_under(t, NULL, 0, share);
         }
+}
+
+struct rounds rounds_of(struct test *t, DAT_HANDLE_TYPE type)
+{
+        return rounds_in(t, type, 1);
+}
+
+struct rounds rounds_slow(struct test *t, DAT_HANDLE_TYPE type, unsigned int objects)
+{
+        struct rounds rounds = rounds_in(t, type, SLOW);
+
+        rounds.objects = objects;
+        return rounds;
 }
 
 static unsigned int part_of(const struct rounds *rounds)
@@ -79,7 +94,7 @@ static bool grew(const struct rounds *rounds, long (*bytes)(const struct usage *
 {
         for (unsigned int i = 2; i < rounds->parts; i++)
                 if (bytes(&rounds->usage[i]) - bytes(&rounds->usage[i - 1]) <
-                    (long)part_of(rounds) * left)
+                    (long)part_of(rounds) * (long)rounds->objects * left)
                         return false;
         return true;
 }

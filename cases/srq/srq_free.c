@@ -4,6 +4,7 @@
 #include "case/limits.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/shared/handles.h"
+#include "cases/shared/rounds.h"
 #include "cases/srq/shared/queue.h"
 
 #define LONG_MESSAGE ((size_t)128 * 1024) /* bytes */
@@ -660,27 +661,29 @@ CASE(srq_free, makes_room_for_another)
         adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
 }
 
-CASE(srq_free, resources_return)
+/* One after the other, more than there can be at a time where that is few enough. */
+static void expect_freed_often(struct test *t)
 {
-        DAT_COUNT limit = limit_or_none(max_srqs);
+        DAT_SRQ_ATTR attr = {.max_recv_dtos = 8, .max_recv_iov = 1};
+        struct rounds rounds = rounds_of(t, DAT_HANDLE_TYPE_SRQ);
 
-        if (limit > SRQS_MOST) {
-                record(t, "the IA gives %d SRQs; %d were made", limit, SRQS_MOST);
-                limit = SRQS_MOST;
-        }
-        for (DAT_COUNT i = 0; i <= limit; i++) {
-                DAT_SRQ_ATTR attr = {.max_recv_dtos = 8, .max_recv_iov = 1};
-                DAT_SRQ_HANDLE srq;
+        while (rounds_next(&rounds)) {
+                DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
 
                 expect(dat_srq_create(ia(t), pz(t), &attr, &srq), DAT_SUCCESS);
                 expect(dat_srq_free(srq), DAT_SUCCESS);
         }
+        expect_no_leak(&rounds);
 }
 
-CASE(srq_free, next_srq_works)
+CASE(srq_free, resources_return, ROUNDS_DEADLINE)
 {
-        for (int i = 0; i < MANY; i++)
-                release(t, srq_with(t));
+        expect_freed_often(t);
+}
+
+CASE(srq_free, next_srq_works, ROUNDS_DEADLINE)
+{
+        expect_freed_often(t);
 
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);

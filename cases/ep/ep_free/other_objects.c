@@ -12,9 +12,6 @@
 
 #include <string.h>
 
-/* At most: those of both ends, of the requests and of the IA. */
-#define EVDS_OF_LOOP 8
-
 FAMILY(ep_free, other_connection_carries, places)
 {
         struct loop loops[] = {loop_new(t), loop_new(t)};
@@ -47,19 +44,38 @@ CASE(ep_free, often, ROUNDS_DEADLINE)
         expect_no_leak(&rounds);
 }
 
-CASE(ep_free, connected_often)
+/* Of a round: the EPs, three EVDs, the PSP and its request. */
+#define OBJECTS 7
+
+/* Connects two EPs, frees one, and the other once it was told. Their EVDs for events go too. */
+static void connect_and_free(struct test *t, struct ep_opts opts, bool active_first)
 {
-        DAT_COUNT rounds = ia_attr(t)->max_evds / EVDS_OF_LOOP;
+        DAT_EVD_HANDLE told[] = {evd_with(t, .qlen = 8, .flags = DAT_EVD_CONNECTION_FLAG),
+                                 evd_with(t, .qlen = 8, .flags = DAT_EVD_CONNECTION_FLAG)};
+        struct loop loop = {.requests = evd_with(t, .qlen = 8, .flags = DAT_EVD_CR_FLAG)};
 
-        if (rounds < 2)
-                unsupported(t, "max_evds: fewer than two connections have");
-        for (DAT_COUNT i = 0; i < rounds && i < EPS; i++) {
-                struct loop loop = loop_new(t);
+        opts.connect_evd = told[0];
+        loop.active = ep_make(t, opts);
+        opts.connect_evd = told[1];
+        loop.passive = ep_make(t, opts);
+        loop_join(t, &loop);
+        free_now(t, active_first ? loop.active : loop.passive);
+        expect_end_told(t, next_number(t, told[active_first]));
+        free_now(t, active_first ? loop.passive : loop.active);
+        release(t, loop.psp);
+        release(t, loop.requests);
+        release(t, told[0]);
+        release(t, told[1]);
+}
 
-                loop_join(t, &loop);
-                free_now(t, i % 2 ? loop.active : loop.passive);
-                free_now(t, i % 2 ? loop.passive : loop.active);
-        }
+CASE(ep_free, connected_often, ROUNDS_DEADLINE)
+{
+        struct ep_opts opts = {.recv_evd = evd_with(t), .request_evd = evd_with(t)};
+        struct rounds rounds = rounds_slow(t, DAT_HANDLE_TYPE_EP, OBJECTS);
+
+        while (rounds_next(&rounds))
+                connect_and_free(t, opts, rounds.stress.done % 2);
+        expect_no_leak(&rounds);
 }
 
 CASE(ep_free, many_in_any_order)
