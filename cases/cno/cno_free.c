@@ -4,6 +4,7 @@
 #include "case/standard.h"
 #include "cases/cno/shared/agent.h"
 #include "cases/shared/rounds.h"
+#include "cases/shared/siblings.h"
 
 static void free_now(struct test *t, DAT_CNO_HANDLE cno)
 {
@@ -379,6 +380,19 @@ static const struct call {
 FAMILY(cno_free, handle_afterwards, calls)
 {
         expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_CNO, BAD_HANDLE_DESTROYED));
+}
+
+/*
+ * Calls of other threads beside it
+ */
+
+static const struct sibling_row siblings[] = {
+    {"cno", SIBLING_CNO},
+};
+
+FAMILY(cno_free, beside, siblings, SIBLINGS_DEADLINE)
+{
+        expect_freed_beside(t, SIBLING_CNO, row);
 }
 
 LEGAL(cno_free)

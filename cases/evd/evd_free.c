@@ -4,6 +4,7 @@
 #include "case/standard.h"
 #include "cases/evd/shared/dispatcher.h"
 #include "cases/shared/rounds.h"
+#include "cases/shared/siblings.h"
 
 #include <string.h>
 
@@ -371,6 +372,19 @@ static const struct use {
 FAMILY(evd_free, handle_afterwards, uses)
 {
         expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_EVD, BAD_HANDLE_DESTROYED));
+}
+
+/*
+ * Calls of other threads beside it
+ */
+
+static const struct sibling_row siblings[] = {
+    {"evd", SIBLING_EVD},
+};
+
+FAMILY(evd_free, beside, siblings, SIBLINGS_DEADLINE)
+{
+        expect_freed_beside(t, SIBLING_EVD, row);
 }
 
 LEGAL(evd_free)

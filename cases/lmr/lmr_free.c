@@ -5,6 +5,7 @@
 #include "cases/lmr/shared/region.h"
 #include "cases/shared/handles.h"
 #include "cases/shared/rounds.h"
+#include "cases/shared/siblings.h"
 #include "cases/shared/under_way.h"
 
 #include <stdio.h>
@@ -690,4 +691,18 @@ FAMILY(lmr_free, invalid_handle, invalid_handles)
 
         expect(dat_lmr_free(bad_handle(t, DAT_HANDLE_TYPE_LMR, row->how)), DAT_INVALID_HANDLE);
         free_now(t, &region);
+}
+
+/*
+ * Calls of other threads beside it
+ */
+
+static const struct sibling_row siblings[] = {
+    {"lmr", SIBLING_LMR},
+    {"rmr", SIBLING_RMR},
+};
+
+FAMILY(lmr_free, beside, siblings, SIBLINGS_DEADLINE)
+{
+        expect_freed_beside(t, SIBLING_LMR, row);
 }

@@ -5,6 +5,7 @@
 #include "cases/handle/shared/object.h"
 #include "cases/shared/point.h"
 #include "cases/shared/rounds.h"
+#include "cases/shared/siblings.h"
 
 #include <string.h>
 
@@ -628,6 +629,20 @@ static const struct use {
 FAMILY(psp_free, handle_afterwards, uses)
 {
         expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_PSP, BAD_HANDLE_DESTROYED));
+}
+
+/*
+ * Calls of other threads beside it
+ */
+
+static const struct sibling_row siblings[] = {
+    {"psp", SIBLING_PSP},
+    {"rsp", SIBLING_RSP},
+};
+
+FAMILY(psp_free, beside, siblings, SIBLINGS_DEADLINE)
+{
+        expect_freed_beside(t, SIBLING_PSP, row);
 }
 
 LEGAL(psp_free)

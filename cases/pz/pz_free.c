@@ -7,6 +7,7 @@
 #include "cases/shared/handles.h"
 #include "cases/shared/rmr.h"
 #include "cases/shared/rounds.h"
+#include "cases/shared/siblings.h"
 
 #define MANY  100 /* refusals */
 #define ZONES 20  /* at once */
@@ -436,4 +437,18 @@ CASE(pz_free, other_kind_kept)
 
         expect(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param), DAT_SUCCESS);
         expect_that(param.ia_handle == ia(t), "the EVD is of another IA");
+}
+
+/*
+ * Calls of other threads beside it
+ */
+
+static const struct sibling_row siblings[] = {
+    {"pz", SIBLING_PZ},
+    {"cno", SIBLING_CNO},
+};
+
+FAMILY(pz_free, beside, siblings, SIBLINGS_DEADLINE)
+{
+        expect_freed_beside(t, SIBLING_PZ, row);
 }

@@ -3,6 +3,7 @@
 #include "clauses/rmr_create.h"
 #include "cases/rmr/shared/window.h"
 #include "cases/shared/rounds.h"
+#include "cases/shared/siblings.h"
 
 #define RMRS      50 /* at once */
 #define MOST_RMRS 1024
@@ -240,6 +241,19 @@ FAMILY(rmr_create, no_connection_of_other_zone, strangers)
 
         expect_denied(t, &strange, row->way, context, REGION, WIDTH);
         expect_reached(t, &window, row->way, context, REGION, WIDTH);
+}
+
+/*
+ * Calls of other threads beside it
+ */
+
+static const struct sibling_row siblings[] = {
+    {"rmr", SIBLING_RMR},
+};
+
+FAMILY(rmr_create, beside, siblings, SIBLINGS_DEADLINE)
+{
+        expect_made_beside(t, SIBLING_RMR, row);
 }
 
 LEGAL(rmr_create)

@@ -6,6 +6,7 @@
 #include "cases/rmr/shared/window.h"
 #include "cases/shared/handles.h"
 #include "cases/shared/rounds.h"
+#include "cases/shared/siblings.h"
 #include "cases/shared/under_way.h"
 
 #define RMRS 20 /* at once */
@@ -409,4 +410,18 @@ CASE(rmr_free, other_kind_kept)
 
         expect(dat_lmr_query(buf->lmr, DAT_LMR_FIELD_ALL, &param), DAT_SUCCESS);
         expect_eq(param.lmr_context, buf->lmr_context);
+}
+
+/*
+ * Calls of other threads beside it
+ */
+
+static const struct sibling_row siblings[] = {
+    {"rmr", SIBLING_RMR},
+    {"lmr", SIBLING_LMR},
+};
+
+FAMILY(rmr_free, beside, siblings, SIBLINGS_DEADLINE)
+{
+        expect_freed_beside(t, SIBLING_RMR, row);
 }

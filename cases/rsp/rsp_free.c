@@ -7,6 +7,7 @@
 #include "cases/handle/shared/object.h"
 #include "cases/shared/point.h"
 #include "cases/shared/rounds.h"
+#include "cases/shared/siblings.h"
 
 #include <string.h>
 
@@ -626,6 +627,19 @@ static const struct use {
 FAMILY(rsp_free, handle_afterwards, uses)
 {
         expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_RSP, BAD_HANDLE_DESTROYED));
+}
+
+/*
+ * Calls of other threads beside it
+ */
+
+static const struct sibling_row siblings[] = {
+    {"rsp", SIBLING_RSP},
+};
+
+FAMILY(rsp_free, beside, siblings, SIBLINGS_DEADLINE)
+{
+        expect_freed_beside(t, SIBLING_RSP, row);
 }
 
 LEGAL(rsp_free)
