@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/shared/under_way.h"
 
+#include <dirent.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "case/transport.h"
 #include "cases/shared/loop.h"
 
@@ -63,4 +68,21 @@ DAT_DTO_COMPLETION_EVENT_DATA under_way_next(struct test *t, struct under_way *r
         requests->taken++;
         expect_eq(event.event_number, DAT_DTO_COMPLETION_EVENT);
         return event.event_data.dto_completion_event_data;
+}
+
+/* Threads of this policy are not scheduled at once when they are woken. A process needs no right for it. */
+void under_way_keep_processor(void)
+{
+        static const struct sched_param param = {.sched_priority = 0};
+        DIR *threads = opendir("/proc/self/task");
+        const struct dirent *entry;
+
+        while (threads && (entry = readdir(threads))) {
+                pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
+
+                if (thread > 0 && thread != gettid())
+                        sched_setscheduler(thread, SCHED_BATCH, &param);
+        }
+        if (threads)
+                closedir(threads);
 }

@@ -35,6 +35,12 @@ void expect_under_way_flushed(struct test *t, DAT_EP_HANDLE from);
 struct under_way under_way_before(struct test *t, DAT_EVD_HANDLE evd, size_t count,
                                   const char *act);
 
+/*
+ * The other threads of the process, as the provider's own, preempt the case's thread no longer when
+ * they are woken. On one processor they run, up to their next wait, when the case yields.
+ */
+void under_way_keep_processor(void);
+
 /* The next completion; that none comes is FAIL. */
 DAT_DTO_COMPLETION_EVENT_DATA under_way_next(struct test *t, struct under_way *requests);
 
