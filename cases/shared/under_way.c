@@ -70,7 +70,8 @@ DAT_DTO_COMPLETION_EVENT_DATA under_way_next(struct test *t, struct under_way *r
         return event.event_data.dto_completion_event_data;
 }
 
-/* Threads of this policy are not scheduled at once when they are woken. A process needs no right for it. */
+/* Threads of this policy are not scheduled at once when they are woken. A process needs no right
+ * for it. */
 void under_way_keep_processor(void)
 {
         static const struct sched_param param = {.sched_priority = 0};
