@@ -93,7 +93,7 @@ DAT_RETURN srq_beside_reap(void *arg, unsigned int i)
 DAT_RETURN srq_beside_other_srq(void *arg, unsigned int i)
 {
         struct srq_beside *it = arg;
-        DAT_SRQ_HANDLE srq;
+        DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
         DAT_RETURN ret = dat_srq_create(it->ia, it->pz, &it->srq_attr, &srq);
 
         (void)i;
@@ -107,7 +107,7 @@ DAT_RETURN srq_beside_other_srq(void *arg, unsigned int i)
 DAT_RETURN srq_beside_ep(void *arg, unsigned int i)
 {
         struct srq_beside *it = arg;
-        DAT_EP_HANDLE ep;
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
         DAT_RETURN ret = dat_ep_create_with_srq(it->ia, it->pz, it->flow.evd, DAT_HANDLE_NULL,
                                                 DAT_HANDLE_NULL, it->queue.srq, &it->ep_attr, &ep);
 
