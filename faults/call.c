@@ -7,6 +7,11 @@
 #include "event.h"
 #include "fault.h"
 
+const DAT_NAMED_ATTR call_named_attributes[2] = {
+    {.name = "DAPLFAULT_PATHS", .value = "2"},
+    {.name = "DAPLFAULT_MAKER", .value = "udapl-cts"},
+};
+
 /* What goes to the wrapped provider in place of the consumer's structures. */
 struct inward {
         uint64_t arg[CALL_ARGS_MAX];

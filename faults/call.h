@@ -132,6 +132,9 @@ struct call {
 extern const DAT_PROVIDER call_table;
 extern const struct slot call_slots[SLOT_COUNT];
 
+/* What the rows call `named_attributes`: attributes that no other provider has. */
+extern const DAT_NAMED_ATTR call_named_attributes[2];
+
 /* The way of each call: conditions, call_pass_on(), effects. */
 DAT_RETURN call_make(struct call *call);
 

@@ -74,6 +74,7 @@ WORDS = {
     "remembered": "call->mutant->state[{step}].remembered",
     "subject": "(long long)(uintptr_t)call->mutant->state[{step}].subject",
     "async_evd": "(long long)(uintptr_t)call->provider->async_evd",
+    "named_attributes": "(long long)(uintptr_t)call_named_attributes",
     "max_recv_per_srq": "call->provider->max_recv_per_srq",
     "received": "(long long)call->is_received",
     "waited": "(long long)(call->slot == &call_slots[SLOT_EVD_WAIT])",

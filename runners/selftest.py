@@ -306,6 +306,11 @@ STEPS = (
             *_variant("recycling", "ep_modify/invalid_object"),
             *_variant("one_less", "evd_resize"),
             *_variant(
+                "rich",
+                "ep_connect/multipath ep_connect/qos ep_dup_connect/as_one_of_paths"
+                " ep_dup_connect/qos ia_query/named",
+            ),
+            *_variant(
                 "own_refusals",
                 "ep_modify/empty_mask ep_create/flags_of_postings ep_set_watermark/greatest"
                 " ep_set_watermark/negative ep_disconnect/graceful_while_pending evd_resize/zero"

@@ -448,6 +448,7 @@ CASE(ep_connect, multipath)
         ret = connect_ask(&trial.asking);
         if (dat_is(ret, DAT_SUCCESS)) {
                 expect_stage_accepted(t, &trial.stage);
+                expect_loop_carries(t, trial.asking.ep, trial.stage.loop.passive);
                 return;
         }
         expect_that(!provider_attr(t)->supports_multipath,

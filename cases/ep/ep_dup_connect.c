@@ -101,6 +101,38 @@ CASE(ep_dup_connect, as_one_that_followed)
         expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
 }
 
+/* An EP is followed that asked for several paths, and got one where the provider has no more. */
+CASE(ep_dup_connect, as_one_of_paths)
+{
+        struct stage stage;
+        struct asking first;
+        DAT_RETURN ret;
+
+        stage_set(t, &stage, AS_ANOTHER);
+        first = stage.asking;
+        first.way = BY_ADDRESS;
+        first.ep = ep_with(t, .srq = DAT_HANDLE_NULL);
+        first.qual = stage.loop.qual;
+        first.flags = DAT_CONNECT_MULTIPATH_FLAG;
+        ret = connect_ask(&first);
+        if (!provider_attr(t)->supports_multipath && !dat_is(ret, DAT_SUCCESS)) {
+                first.flags = DAT_CONNECT_DEFAULT_FLAG;
+                ret = connect_ask(&first);
+        }
+        must_that_of("dat_ep_connect", dat_is(ret, DAT_SUCCESS), "it returned %s",
+                     name_of_return(ret));
+        loop_accept(t, &stage.loop);
+        must_event(ep_connect_evd(t, first.ep), DAT_CONNECTION_EVENT_ESTABLISHED);
+        must_event(ep_connect_evd(t, stage.loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+
+        stage.asking.like = first.ep;
+        stage.loop.passive = ep_with(t, .srq = DAT_HANDLE_NULL);
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_accepted(t, &stage);
+        expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
+        expect_eq(ep_state(t, first.ep), DAT_EP_STATE_CONNECTED);
+}
+
 /* A request as another EP's comes to nothing: it is rejected, or given up; and the EP is reset. */
 static void ask_in_vain(struct test *t, struct stage *stage, bool rejected)
 {
