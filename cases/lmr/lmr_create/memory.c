@@ -4,10 +4,15 @@
 #include "cases/lmr/shared/region.h"
 #include "clauses/lmr_create.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#define EDGE 8 /* bytes, one of which is outside */
+#define EDGE    8                   /* bytes, one of which is outside */
+#define PRESENT (UINT64_C(1) << 63) /* in /proc/self/pagemap */
 
 /*
  * Where the memory is
@@ -139,6 +144,102 @@ FAMILY(lmr_create, unwritten, unwritten)
                               .privileges = row->use->privilege);
 
         expect_moves(t, &wire, &region, row->use, 0, region.length);
+}
+
+/* The kernel has taken the page away. */
+static bool is_gone(const unsigned char *page)
+{
+        int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+        uint64_t entry = PRESENT;
+        off_t at = (off_t)((uintptr_t)page / (uintptr_t)sysconf(_SC_PAGESIZE) * sizeof(entry));
+        ssize_t got = pread(pagemap, &entry, sizeof(entry), at);
+
+        close(pagemap);
+        return got == sizeof(entry) && !(entry & PRESENT);
+}
+
+static void advise(struct test *t, unsigned char *memory, size_t length, int advice)
+{
+        if (madvise(memory, length, advice) != 0)
+                resource(t, "the kernel does not take the advice: %s", strerror(errno));
+}
+
+/* The kernel was advised to take the memory away; adapter and consumer still have it. */
+static const struct advised {
+        const char *id;
+        int advice;
+        const struct use *use;
+} advised[] = {
+    {"cold_then_sent", MADV_COLD, USE_SEND},
+    {"cold_then_received_into", MADV_COLD, USE_RECV},
+    {"paged_out_then_sent", MADV_PAGEOUT, USE_SEND},
+    {"paged_out_then_received_into", MADV_PAGEOUT, USE_RECV},
+};
+
+FAMILY(lmr_create, advised, advised)
+{
+        struct wire wire = wire_in(t, pz(t));
+        unsigned char *memory = memory_private(t, 2 * REGION_PAGE);
+        unsigned char *unregistered = memory_private(t, REGION_PAGE);
+        struct region region;
+
+        message_fill(memory, 2 * REGION_PAGE, 6);
+        message_fill(unregistered, REGION_PAGE, 6);
+        region = created_with(t, .addr = memory, .length = 2 * REGION_PAGE,
+                              .privileges = row->use->privilege);
+        advise(t, memory, 2 * REGION_PAGE, row->advice);
+        advise(t, unregistered, REGION_PAGE, row->advice);
+        if (row->advice == MADV_PAGEOUT && !is_gone(unregistered))
+                note(t, "the kernel took no page away, not even one that is not registered");
+
+        if (row->use->into)
+                expect_moves(t, &wire, &region, row->use, 0, region.length);
+        else
+                expect_moves_out(t, &wire, &region, row->use, 0, region.length, 6);
+}
+
+/*
+ * A child has the memory too. The kernel copies a page for whichever of the two writes to it first,
+ * and a provider may have had no means to keep the consumer's the adapter's (LMR-13).
+ */
+CASE(lmr_create, forked)
+{
+        struct wire wire = wire_in(t, pz(t));
+        unsigned char *memory = memory_private(t, REGION_PAGE);
+        struct region region;
+        DAT_LMR_TRIPLET from;
+        DAT_LMR_TRIPLET to = triplet(wire.far, 0, REGION_PAGE);
+        int ends[2];
+        pid_t child;
+
+        message_fill(memory, REGION_PAGE, 7);
+        region = created_with(t, .addr = memory);
+        from = (DAT_LMR_TRIPLET){.lmr_context = region.lmr_context,
+                                 .virtual_address = (DAT_VADDR)(uintptr_t)memory,
+                                 .segment_length = REGION_PAGE};
+        if (pipe2(ends, O_CLOEXEC) != 0)
+                resource(t, "no pipe");
+        child = fork();
+        if (child == 0) {
+                close(ends[1]);
+                _exit((int)read(ends[0], memory, 1));
+        }
+        if (child < 0)
+                resource(t, "no process");
+        close(ends[0]);
+        message_fill(memory, REGION_PAGE, 8);
+        must(dat_ep_post_recv(wire.there, 1, &to, COOKIE(1), DAT_COMPLETION_DEFAULT_FLAG));
+        expect(dat_ep_post_send(wire.here, 1, &from, COOKIE(2), DAT_COMPLETION_DEFAULT_FLAG),
+               DAT_SUCCESS);
+        expect_completion(ep_recv_evd(t, wire.there), .ep = wire.there, .cookie = 1,
+                          .length = REGION_PAGE);
+        expect_completion(ep_request_evd(t, wire.here), .ep = wire.here, .cookie = 2,
+                          .length = REGION_PAGE);
+        close(ends[1]);
+        waitpid(child, NULL, 0);
+        if (!message_holds(wire.far->addr, REGION_PAGE, 8))
+                end_noted(t, "after a fork the adapter has the page of before the write (LMR-13)");
+        expect_moves(t, &wire, &region, USE_RECV, 0, REGION_PAGE);
 }
 
 static const struct overlap {
