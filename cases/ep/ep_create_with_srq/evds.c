@@ -298,3 +298,28 @@ FAMILY(ep_create_with_srq, receives_signal, signals)
         expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
         expect_eq(woken.event.event_data.dto_completion_event_data.user_cookie.as_64, 3);
 }
+
+/* The consumer says by the threshold of its wait how many receives wake it. */
+CASE(ep_create_with_srq, threshold_used)
+{
+        struct ep_creation with = ep_create_with_srq_arguments(t);
+        struct waiter *waiter;
+        struct peer_ep *end;
+        struct woken woken;
+
+        ep_creation_set_flags(&with, false, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+        end = expect_connect(ep_created(t, &with));
+        srq_post(t, with.srq, buf_with(t), MESSAGE, 0, 2);
+        waiter = wait_on_evd(t, with.recv_evd, DAT_TIMEOUT_INFINITE, 2);
+        must_wait(waiter);
+        peer_send(end, .length = MESSAGE);
+        peer_wait_sent(end);
+        expect_asleep(waiter);
+        peer_send(end, .length = MESSAGE, .first = 1);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
+        expect_eq(woken.more, 1);
+        expect_dto(with.recv_evd);
+}

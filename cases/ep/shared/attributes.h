@@ -174,7 +174,7 @@ static const struct ep_shared_flags ep_mixed_flags[] = {
      DAT_COMPLETION_DEFAULT_FLAG},
 };
 
-/* Flags by which a completion wakes no waiter unless it is asked to. */
+/* Flags by which a completion wakes no waiter unless it is asked to, or reaches the threshold. */
 static const struct ep_silent {
         const char *id;
         bool request;
@@ -182,7 +182,9 @@ static const struct ep_silent {
 } ep_silent[] = {
     {"recv_unsignalled", false, DAT_COMPLETION_UNSIGNALLED_FLAG},
     {"recv_solicited_wait", false, DAT_COMPLETION_SOLICITED_WAIT_FLAG},
+    {"recv_threshold", false, DAT_COMPLETION_EVD_THRESHOLD_FLAG},
     {"request_unsignalled", true, DAT_COMPLETION_UNSIGNALLED_FLAG},
+    {"request_threshold", true, DAT_COMPLETION_EVD_THRESHOLD_FLAG},
 };
 
 /* Flags of both streams of an EP on one EVD. */
