@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The CPU time of a case: of a guest's whole process, without a peer and with one.
 
-Run it as `.venv/bin/python -m benchmarks.case_cost [BINARY]`. With another build's udapl-cases two
-guests run the same cases in alternating blocks. The ratio of the two is valid on a busy machine
-too.
+Run it as `.venv/bin/python -m benchmarks.case_cost [BINARY]`. With another build's udapl-cases, or
+with udapl-cases-bare, whose trace keeps hardly anything, two guests run the same cases in
+alternating blocks. The ratio of the two is the median of the blocks', so it is valid on a busy
+machine too.
 """
 
 import os
+import statistics
 import sys
 import tempfile
 from collections import defaultdict
@@ -25,7 +27,7 @@ from runners.fabric import datconf
 from runners.fabric.vm import VmFabric
 
 # The first block of each guest, which has to translate everything, does not count.
-BLOCKS = 5
+BLOCKS = 9
 CASES = {"without a peer": 150, "with one": 40}
 
 
@@ -84,10 +86,18 @@ def main() -> None:
                 for binary in binaries if number % 2 else reversed(binaries):
                     costs[what, binary].append(block(*guests[binary], cases))
     for what in CASES:
-        means = [sum(costs[what, one][1:]) / (BLOCKS - 1) for one in binaries]
-        ratio = f", {means[-1] / means[0]:.2f} of the other's" if len(means) > 1 else ""
-        told = ", ".join(f"{mean:.1f} ms" for mean in means)
-        print(f"a case {what}: {told} of a processor{ratio}")
+        medians = [statistics.median(costs[what, one][1:]) for one in binaries]
+        told = ", ".join(f"{median:.1f} ms" for median in medians)
+        print(f"a case {what}: {told} of a processor{_ratio([costs[what, b] for b in binaries])}")
+
+
+def _ratio(costs: Sequence[Sequence[float]]) -> str:
+    """The median of the ratios of the blocks, and the quarters that lie around it."""
+    if len(costs) == 1:
+        return ""
+    ratios = [own / other for other, own in zip(costs[0][1:], costs[-1][1:], strict=True)]
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    return f", {middle:.3f} of the other's ({low:.3f} to {high:.3f})"
 
 
 if __name__ == "__main__":

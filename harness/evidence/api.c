@@ -32,7 +32,7 @@ const char *api_member_name(const struct api_enum *names, uint64_t value)
 
 const char *api_return_name(uint32_t ret, char *space)
 {
-        const struct api_enum *types = api_enum_named("DAT_RETURN_TYPE");
+        const struct api_enum *types = api_return_types;
 
         for (size_t i = 0; i < types->count; i++)
                 if (dat_is(ret, (DAT_RETURN)types->members[i].value))
@@ -43,8 +43,7 @@ const char *api_return_name(uint32_t ret, char *space)
 
 const char *api_subtype_name(uint32_t ret, char *space)
 {
-        const char *name =
-            api_member_name(api_enum_named("DAT_RETURN_SUBTYPE"), DAT_GET_SUBTYPE(ret));
+        const char *name = api_member_name(api_return_subtypes, DAT_GET_SUBTYPE(ret));
 
         if (name)
                 return name;

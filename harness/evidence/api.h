@@ -57,6 +57,7 @@ struct api_type {
 
 struct api_field {
         const char *name;
+        size_t name_length;
         size_t offset;
         const struct api_type *type;
 };
@@ -75,6 +76,7 @@ enum api_direction { API_IN = 1, API_OUT = 2, API_INOUT = 3 };
 
 struct api_param {
         const char *name;
+        size_t name_length;
         enum api_direction direction;
         const struct api_type *type; /* of what it points at, where `pointer` */
         bool pointer;
@@ -97,6 +99,11 @@ extern const size_t api_struct_count;
 
 extern const struct api_enum *const api_enums[];
 extern const size_t api_enum_count;
+
+/* Those that each call, or each event, is looked up in. */
+extern const struct api_enum *const api_return_types;
+extern const struct api_enum *const api_return_subtypes;
+extern const struct api_enum *const api_event_numbers;
 
 /* Tables by their DAT name ("DAT_EP_STATE", "DAT_IA_ATTR"); NULL where there is none. */
 const struct api_enum *api_enum_named(const char *name);

@@ -38,6 +38,13 @@ MASK_PREFIXES = {
 # Enumerations that hold an OR of their members, besides the *_FLAGS and *_MASK ones.
 FLAG_ENUMS = {"DAT_EVD_STATE", "DAT_QOS"}
 
+# Enumerations that each call, or each event, is looked up in: they have symbols of their own.
+OFTEN_ASKED = {
+    "api_return_types": "DAT_RETURN_TYPE",
+    "api_return_subtypes": "DAT_RETURN_SUBTYPE",
+    "api_event_numbers": "DAT_EVENT_NUMBER",
+}
+
 # Counts that have a value with a name: by the name of the parameter or field.
 SPECIAL_COUNTS = {
     "available_dto_count": "UNKNOWN_COUNT",
@@ -126,7 +133,12 @@ class Tables:
         out.append("const struct api_enum *const api_enums[] = {")
         out.extend(f"        &enum_{name}," for name, _, _ in rows)
         out.append("};")
-        out.append(f"const size_t api_enum_count = {len(rows)};\n")
+        out.append(f"const size_t api_enum_count = {len(rows)};")
+        out.extend(
+            f"const struct api_enum *const {symbol} = &enum_{name};"
+            for symbol, name in OFTEN_ASKED.items()
+        )
+        out.append("")
         return "\n".join(out)
 
     def type(self, spelled: str, of: str) -> str:
@@ -188,7 +200,7 @@ class Tables:
             if field["name"] != "pad" and not field["type"].endswith("[6][6]")
         ]
         out = [f"static const struct api_field fields_{name}[] = {{"]
-        out.extend(f"        {{{c_string(n)}, {o}, &{t}}}," for n, o, t in fields)
+        out.extend(f"        {{{c_string(n)}, {len(n)}, {o}, &{t}}}," for n, o, t in fields)
         out.append("};")
         follows = any(
             f["type"] == "DAT_IA_ADDRESS_PTR" or f["name"] == "private_data" for f in row["fields"]
@@ -222,7 +234,7 @@ class Tables:
         given = direction != "OUT" if pointer else self.kinds[symbol] in MEMORY
         told = pointer and direction != "IN"
         return (
-            f"        {{{c_string(name)}, API_{direction}, &{symbol}, "
+            f"        {{{c_string(name)}, {len(name)}, API_{direction}, &{symbol}, "
             f"{c_bool(pointer)}, {c_bool(given)}, {c_bool(told)}, {count}}},"
         )
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "evidence/typed.h"
 
-#include <inttypes.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "dat_api.h"
@@ -89,7 +87,7 @@ void typed_write_address(const struct typed *typed, uint64_t pointer)
 void typed_write_bytes(const struct typed *typed, uint64_t pointer)
 {
         const struct call_pointee *found = pointee(typed, pointer, POINTEE_BYTES);
-        char text[2 * POINTEE_BYTES_KEPT + 1];
+        char text[HEX_OF(POINTEE_BYTES_KEPT) + 1];
 
         if (!pointer || !found) {
                 typed_write_pointer(typed, pointer);
@@ -98,13 +96,11 @@ void typed_write_bytes(const struct typed *typed, uint64_t pointer)
         write_open(typed->writer, '{');
         number(typed, "length", found->whole);
         if (found->digested) {
-                snprintf(text, sizeof(text), "%016" PRIx64, found->digest);
                 member(typed, "digest");
-                string(typed, text);
+                string(typed, digest_digits(text, found->digest));
         }
-        text[0] = '\0';
-        for (uint32_t i = 0; i < found->length && i < POINTEE_BYTES_KEPT; i++)
-                snprintf(text + (size_t)2 * i, 3, "%02x", typed->call->bytes[found->offset + i]);
+        hex_digits(text, typed->call->bytes + found->offset,
+                   found->length < POINTEE_BYTES_KEPT ? found->length : POINTEE_BYTES_KEPT);
         member(typed, "hex");
         string(typed, text);
         write_close(typed->writer, '}');
@@ -174,8 +170,13 @@ static void write_signed(const struct typed *typed, const unsigned char *bytes, 
 /* A name, or names joined by "|"; a number if no name has a part in it. */
 static void write_enum(const struct typed *typed, const struct api_enum *names, uint64_t value)
 {
+        const char *name = names ? api_member_name(names, value) : NULL;
         struct value_text text;
 
+        if (name && strncmp(name, "DAT_", 4) == 0) {
+                write_plain(typed->writer, name, strlen(name));
+                return;
+        }
         /* The rest of a page of text is left as it is. */
         text.length = 0;
         value_add_enum(&text, names, value);
@@ -192,7 +193,7 @@ static void write_struct(const struct typed *typed, const struct api_struct *lay
         for (size_t i = 0; i < layout->count; i++) {
                 const struct api_field *field = &layout->fields[i];
 
-                member(typed, field->name);
+                write_plain_name(typed->writer, field->name, field->name_length);
                 if (field->type->kind == API_POINTER && strcmp(field->name, "private_data") == 0)
                         typed_write_bytes(typed, value_number(bytes + field->offset, 8));
                 else
@@ -226,7 +227,7 @@ static void write_event(const struct typed *typed, const unsigned char *bytes)
                            "cr");
         write_open(typed->writer, '{');
         member(typed, "event_number");
-        write_enum(typed, api_enum_named("DAT_EVENT_NUMBER"), (uint64_t)event.event_number);
+        write_enum(typed, api_event_numbers, (uint64_t)event.event_number);
         member(typed, "evd_handle");
         write_handle(typed, (uint64_t)(uintptr_t)event.evd_handle);
         member(typed, "event_data");

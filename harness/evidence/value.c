@@ -23,42 +23,61 @@ void text_add(struct value_text *text, const char *format, ...)
                 text->length += (size_t)length < room ? (size_t)length : room - 1;
 }
 
-void text_put(struct value_text *text, const char *more)
+void text_put_part(struct value_text *text, const char *more, size_t length)
 {
         size_t room = sizeof(text->at) - 1 - text->length;
-        size_t length = strnlen(more, room);
 
+        if (length > room)
+                length = room;
         memcpy(text->at + text->length, more, length);
         text->length += length;
 }
 
-static void put_unsigned(struct value_text *text, uint64_t number)
+/* The digits that end before `end`. */
+static void put_digits(struct value_text *text, const char *from, const char *end)
 {
-        char digits[DIGITS_SPACE + 1] = "";
-
-        text_put(text, digits_before(digits + DIGITS_SPACE, number, 10));
+        text_put_part(text, from, (size_t)(end - from));
 }
 
-static void put_hex(struct value_text *text, uint64_t number)
+static void put_unsigned(struct value_text *text, uint64_t number)
 {
-        char digits[DIGITS_SPACE + 1] = "";
+        char digits[DIGITS_SPACE];
+        char *end = digits + sizeof(digits);
+
+        put_digits(text, digits_before(end, number), end);
+}
+
+void text_put_hex(struct value_text *text, uint64_t number)
+{
+        char digits[DIGITS_SPACE];
+        char *end = digits + sizeof(digits);
 
         text_put(text, "0x");
-        text_put(text, digits_before(digits + DIGITS_SPACE, number, 16));
+        put_digits(text, hex_before(end, number), end);
 }
 
 static void put_signed(struct value_text *text, int64_t number)
 {
-        char digits[DIGITS_SPACE + 1] = "";
+        char digits[DIGITS_SPACE];
+        char *end = digits + sizeof(digits);
 
-        text_put(text, signed_digits_before(digits + DIGITS_SPACE, number));
+        put_digits(text, signed_digits_before(end, number), end);
 }
 
 uint64_t value_number(const unsigned char *bytes, size_t size)
 {
         uint64_t number = 0;
+        uint32_t half;
 
-        memcpy(&number, bytes, size < sizeof(number) ? size : sizeof(number));
+        /* The sizes of nearly all types are plain loads. */
+        if (size == sizeof(half)) {
+                memcpy(&half, bytes, sizeof(half));
+                return half;
+        }
+        if (size >= sizeof(number))
+                memcpy(&number, bytes, sizeof(number));
+        else
+                memcpy(&number, bytes, size);
         return number;
 }
 
@@ -93,7 +112,7 @@ static void add_flags(struct value_text *text, const struct api_enum *names, uin
         }
         if (left || !*between) {
                 text_put(text, between);
-                put_hex(text, left);
+                text_put_hex(text, left);
         }
 }
 
@@ -116,7 +135,7 @@ static void add_handle(struct value_text *text, const struct names *names, uint6
         if (handle == 0)
                 text_put(text, "DAT_HANDLE_NULL");
         else if (!name)
-                put_hex(text, handle);
+                text_put_hex(text, handle);
         else
                 text_put(text, name->text);
         if (handle && name && name->freed)
@@ -128,7 +147,7 @@ static void add_address(struct value_text *text, const struct names *names, uint
         const struct name *name = names_of_address(names, address);
 
         if (!name) {
-                put_hex(text, address);
+                text_put_hex(text, address);
                 return;
         }
         text_put(text, name->text);
@@ -141,7 +160,7 @@ static void add_context(struct value_text *text, const struct name *name, uint32
         if (name)
                 text_put(text, name->text);
         else
-                put_hex(text, context);
+                text_put_hex(text, context);
 }
 
 static void add_characters(struct value_text *text, const unsigned char *bytes, size_t size)
@@ -166,7 +185,7 @@ static void add_struct(struct value_text *text, struct names *names,
                 const struct api_field *field = &layout->fields[i];
 
                 text_put(text, i ? ", " : "");
-                text_put(text, field->name);
+                text_put_part(text, field->name, field->name_length);
                 text_put(text, "=");
                 value_add(text, names, field->type, bytes + field->offset);
         }
@@ -240,7 +259,7 @@ static void add_event(struct value_text *text, struct names *names, const unsign
 
         memcpy(&event, bytes, sizeof(event));
         text_put(text, "{event_number=");
-        value_add_enum(text, api_enum_named("DAT_EVENT_NUMBER"), (uint64_t)event.event_number);
+        value_add_enum(text, api_event_numbers, (uint64_t)event.event_number);
         text_put(text, ", evd_handle=");
         add_handle(text, names, (uint64_t)(uintptr_t)event.evd_handle);
         text_put(text, ", event_data=");
@@ -317,7 +336,7 @@ void value_add(struct value_text *text, struct names *names, const struct api_ty
         case API_BYTES:
         case API_POINTER:
                 if (number)
-                        put_hex(text, number);
+                        text_put_hex(text, number);
                 else
                         text_put(text, "NULL");
                 break;

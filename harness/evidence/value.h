@@ -4,6 +4,8 @@
 #define HARNESS_VALUE_H
 
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "dat_api.h"
 #include "evidence/api.h"
@@ -20,7 +22,14 @@ void text_add(struct value_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Names and separators are nearly all of a text, and no format is needed for them. */
-void text_put(struct value_text *text, const char *more);
+void text_put_part(struct value_text *text, const char *more, size_t length);
+static inline void text_put(struct value_text *text, const char *more)
+{
+        text_put_part(text, more, strlen(more));
+}
+
+/* "0x10". */
+void text_put_hex(struct value_text *text, uint64_t number);
 
 /* Appends the value at `bytes`, which are as many as its type has. */
 void value_add(struct value_text *text, struct names *names, const struct api_type *type,

@@ -71,24 +71,92 @@ void write_close(struct writer *writer, char bracket)
         put_char(writer, bracket);
 }
 
-void write_name(struct writer *writer, const char *name)
+/* A comma where there must be one, and a text in quotes, with `behind` after it. */
+static void put_quoted(struct writer *writer, const char *text, size_t length, const char *behind)
 {
-        write_text(writer, name, strlen(name));
-        put_char(writer, ':');
+        size_t more = strlen(behind);
+        char *to;
+
+        separate(writer);
+        if (!has_room(writer, length + 2 + more))
+                return;
+        to = writer->at + writer->length;
+        *to++ = '"';
+        memcpy(to, text, length);
+        to += length;
+        *to++ = '"';
+        memcpy(to, behind, more);
+        writer->length += length + 2 + more;
 }
 
-char *digits_before(char *end, uint64_t number, unsigned int base)
+void write_plain(struct writer *writer, const char *text, size_t length)
+{
+        put_quoted(writer, text, length, "");
+}
+
+void write_plain_name(struct writer *writer, const char *name, size_t length)
+{
+        put_quoted(writer, name, length, ":");
+}
+
+void write_name(struct writer *writer, const char *name)
+{
+        write_plain_name(writer, name, strlen(name));
+}
+
+void write_string(struct writer *writer, const char *name, const char *value)
+{
+        write_name(writer, name);
+        write_text(writer, value, strlen(value));
+}
+
+void write_count(struct writer *writer, const char *name, uint64_t count)
+{
+        write_name(writer, name);
+        write_number(writer, (int64_t)count);
+}
+
+/* Divided by a constant: a guest that is translated divides by a variable in a call. */
+char *digits_before(char *end, uint64_t number)
 {
         do {
-                *--end = "0123456789abcdef"[number % base];
-                number /= base;
+                *--end = (char)('0' + number % 10);
+                number /= 10;
         } while (number);
         return end;
 }
 
+static const char hex_of[] = "0123456789abcdef";
+
+char *hex_before(char *end, uint64_t number)
+{
+        do {
+                *--end = hex_of[number & 0xf];
+                number >>= 4;
+        } while (number);
+        return end;
+}
+
+void hex_digits(char *to, const unsigned char *bytes, size_t length)
+{
+        for (size_t i = 0; i < length; i++) {
+                *to++ = hex_of[bytes[i] >> 4];
+                *to++ = hex_of[bytes[i] & 0xf];
+        }
+        *to = '\0';
+}
+
+const char *digest_digits(char *space, uint64_t digest)
+{
+        space[DIGEST_SPACE - 1] = '\0';
+        for (size_t i = DIGEST_SPACE - 1; i > 0; digest >>= 4)
+                space[--i] = hex_of[digest & 0xf];
+        return space;
+}
+
 char *signed_digits_before(char *end, int64_t number)
 {
-        char *from = digits_before(end, number < 0 ? -(uint64_t)number : (uint64_t)number, 10);
+        char *from = digits_before(end, number < 0 ? -(uint64_t)number : (uint64_t)number);
 
         if (number < 0)
                 *--from = '-';
@@ -109,7 +177,7 @@ void write_unsigned(struct writer *writer, uint64_t number)
 {
         char digits[DIGITS_SPACE];
         char *end = digits + sizeof(digits);
-        const char *from = digits_before(end, number, 10);
+        const char *from = digits_before(end, number);
 
         separate(writer);
         put(writer, from, (size_t)(end - from));
@@ -130,9 +198,19 @@ void write_bool(struct writer *writer, bool value)
                 put(writer, "false", 5);
 }
 
+/* Whether a character stands for itself. */
 static bool is_plain(unsigned char byte)
 {
         return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+}
+
+static size_t plain_length(const char *text, size_t length)
+{
+        size_t i = 0;
+
+        while (i < length && is_plain((unsigned char)text[i]))
+                i++;
+        return i;
 }
 
 static void put_escaped(struct writer *writer, unsigned char byte)
@@ -165,19 +243,21 @@ static size_t put_special(struct writer *writer, const char *text, size_t left)
 void write_text(struct writer *writer, const char *text, size_t length)
 {
         size_t from = 0;
+        size_t plain = plain_length(text, length);
 
+        if (plain == length) {
+                write_plain(writer, text, length);
+                return;
+        }
         separate(writer);
         put_char(writer, '"');
-        for (size_t i = 0; i < length;) {
-                if (is_plain((unsigned char)text[i])) {
-                        i++;
-                        continue;
-                }
-                put(writer, text + from, i - from);
-                i += put_special(writer, text + i, length - i);
-                from = i;
+        while (from < length) {
+                put(writer, text + from, plain);
+                from += plain;
+                if (from < length)
+                        from += put_special(writer, text + from, length - from);
+                plain = plain_length(text + from, length - from);
         }
-        put(writer, text + from, length - from);
         put_char(writer, '"');
 }
 
