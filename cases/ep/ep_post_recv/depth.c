@@ -3,14 +3,15 @@
 #include "cases/ep/ep_post_recv/fixtures.h"
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transfer.h"
+#include "cases/shared/beside.h"
 #include "clauses/ep_post_recv.h"
 
 #include <limits.h>
 #include <string.h>
 
-#define POSTERS    4
-#define SHARE      3 /* receives that each of them posts */
-#define ALL_SHARES 12
+#define POSTERS    3
+#define SHARE      5 /* receives that each of them posts */
+#define ALL_SHARES 15
 
 static const struct moment {
         const char *id;
@@ -55,46 +56,53 @@ CASE(ep_post_recv, place_given_back)
         expect_all_serve(t, &full.line);
 }
 
-struct poster {
-        struct line line;
-        DAT_RETURN rets[SHARE];
-};
-
-static DAT_RETURN post_share(void *arg)
+static DAT_RETURN post_beside(void *line, unsigned int i)
 {
-        struct poster *poster = arg;
-
-        for (int i = 0; i < SHARE; i++)
-                poster->rets[i] = line_recv(&poster->line, PLAIN);
-        return DAT_SUCCESS;
+        (void)i;
+        return line_recv(line, PLAIN);
 }
 
-/* Threads that post at once to one EP: each receive serves a message, into its own slot. */
-CASE(ep_post_recv, threads_at_once)
+/* Each receive serves a message, into its own slot. */
+static void expect_all_shares(struct test *t, struct line *line)
 {
-        struct line line = line_with(t);
-        struct poster posters[POSTERS];
-        struct racer racers[POSTERS];
         unsigned int served = 0;
 
-        for (uint64_t i = 0; i < POSTERS; i++) {
-                posters[i].line = line;
-                posters[i].line.awaited = i * SHARE;
-                racers[i] = (struct racer){.call = post_share, .arg = &posters[i]};
-        }
-        (void)race(racers, POSTERS);
-        for (int i = 0; i < ALL_SHARES; i++)
-                expect(posters[i / SHARE].rets[i % SHARE], DAT_SUCCESS);
         for (uint64_t i = 0; i < ALL_SHARES; i++) {
                 DAT_DTO_COMPLETION_EVENT_DATA dto;
 
-                must(line_send(&line, PLAIN));
-                dto = expect_dto(ep_recv_evd(t, line.to));
+                must(line_send(line, PLAIN));
+                dto = expect_dto(ep_recv_evd(t, line->to));
+                must_dto(ep_request_evd(t, line->from));
                 expect_that(dto.user_cookie.as_64 < ALL_SHARES, "a cookie was never posted");
                 expect_that(
-                    message_holds(line.target->addr + dto.user_cookie.as_64 * MESSAGE, MESSAGE, i),
+                    message_holds(line->target->addr + dto.user_cookie.as_64 * MESSAGE, MESSAGE, i),
                     "message %llu is not in its receive", (unsigned long long)i);
                 served |= 1U << dto.user_cookie.as_64;
         }
         expect_eq(served, (1U << ALL_SHARES) - 1);
+}
+
+/* Threads that post at once to one EP. */
+CASE(ep_post_recv, threads_at_once, BESIDE_DEADLINE)
+{
+        struct line line = line_with(t);
+        struct stress stress = stress_of(t, BESIDE_ROUNDS);
+
+        while (stress.met < BESIDE_MET && stress_round(&stress)) {
+                struct line lines[POSTERS];
+                struct part parts[POSTERS];
+
+                line.sent = 0;
+                memset(line.target->addr, 0xa5, ALL_SHARES * MESSAGE);
+                for (uint64_t i = 0; i < POSTERS; i++) {
+                        lines[i] = line;
+                        lines[i].awaited = i * SHARE;
+                        parts[i] = (struct part){.turn = post_beside, .arg = &lines[i]};
+                }
+                stress_met(&stress, beside(t, parts, POSTERS, SHARE));
+                for (int i = 0; i < POSTERS; i++)
+                        expect(parts[i].ret, DAT_SUCCESS);
+                expect_all_shares(t, &line);
+        }
+        must_have_met(&stress);
 }

@@ -4,6 +4,7 @@
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
+#include "cases/shared/beside.h"
 #include "cases/shared/point.h"
 #include "clauses/ep_post_send.h"
 
@@ -11,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SENDERS 4
+#define SENDERS    3
+#define SHARE      5 /* messages that each of them sends */
+#define ALL_SHARES 15
 
 /* An EP of which as many sends wait as it tells that it takes, for receives that are not there. */
 struct full {
@@ -98,38 +101,54 @@ CASE(ep_post_send, thousands)
         }
 }
 
-static DAT_RETURN send_on(void *line)
+static DAT_RETURN send_beside(void *line, unsigned int i)
 {
+        (void)i;
         return line_send(line, PLAIN);
 }
 
-/* Threads that send at once over one EP: each message comes, whole and once. */
-CASE(ep_post_send, threads_at_once)
+/* Each message comes, whole and once. */
+static void expect_all_shares(struct test *t, const struct line *line)
 {
-        struct line line = line_with(t);
-        struct line own[SENDERS];
-        struct racer racers[SENDERS];
         unsigned int come = 0;
 
-        must_line_recv(t, &line, SENDERS);
-        for (uint64_t i = 0; i < SENDERS; i++) {
-                own[i] = line;
-                own[i].sent = i;
-                racers[i] = (struct racer){.call = send_on, .arg = &own[i]};
-        }
-        (void)race(racers, SENDERS);
-        for (int i = 0; i < SENDERS; i++)
-                expect(racers[i].ret, DAT_SUCCESS);
-        for (uint64_t i = 0; i < SENDERS; i++) {
+        for (uint64_t i = 0; i < ALL_SHARES; i++) {
                 uint64_t sequence = 0;
 
-                expect_completion(ep_recv_evd(t, line.to), .ep = line.to, .cookie = i,
+                expect_completion(ep_recv_evd(t, line->to), .ep = line->to, .cookie = i,
                                   .length = MESSAGE);
-                while (sequence < SENDERS &&
-                       !message_holds(line.target->addr + i * MESSAGE, MESSAGE, sequence))
+                while (sequence < ALL_SHARES &&
+                       !message_holds(line->target->addr + i * MESSAGE, MESSAGE, sequence))
                         sequence++;
-                expect_that(sequence < SENDERS, "a message is not whole");
+                expect_that(sequence < ALL_SHARES, "a message is not whole");
                 come |= 1U << sequence;
+                expect_dto(ep_request_evd(t, line->from));
         }
-        expect_eq(come, (1U << SENDERS) - 1);
+        expect_eq(come, (1U << ALL_SHARES) - 1);
+}
+
+/* Threads that send at once over one EP. */
+CASE(ep_post_send, threads_at_once, BESIDE_DEADLINE)
+{
+        struct line line = line_with(t);
+        struct stress stress = stress_of(t, BESIDE_ROUNDS);
+
+        while (stress.met < BESIDE_MET && stress_round(&stress)) {
+                struct line lines[SENDERS];
+                struct part parts[SENDERS];
+
+                line.awaited = 0;
+                memset(line.target->addr, 0xa5, ALL_SHARES * MESSAGE);
+                must_line_recv(t, &line, ALL_SHARES);
+                for (uint64_t i = 0; i < SENDERS; i++) {
+                        lines[i] = line;
+                        lines[i].sent = i * SHARE;
+                        parts[i] = (struct part){.turn = send_beside, .arg = &lines[i]};
+                }
+                stress_met(&stress, beside(t, parts, SENDERS, SHARE));
+                for (int i = 0; i < SENDERS; i++)
+                        expect(parts[i].ret, DAT_SUCCESS);
+                expect_all_shares(t, &line);
+        }
+        must_have_met(&stress);
 }
