@@ -52,7 +52,7 @@ def check_segments(
     for segment in segments:
         if not isinstance(segment, dict):
             return Open("the vector is not recorded")
-        lmr = lmr_of(segment, side)
+        lmr = lmr_of(segment, side, obj.ia)
         if segment.get("segment_length") == 0:
             allowed |= ANY_ERROR
         if lmr is None or lmr.lost or not lmr.alive or lmr.ia is not obj.ia:
@@ -89,7 +89,7 @@ def bad_from(call: Call, obj: Any, pz: Pz | None, side: Side, privilege: str) ->
         length = segment.get("segment_length") if isinstance(segment, dict) else None
         if not isinstance(length, int):
             return None
-        lmr = lmr_of(segment, side)
+        lmr = lmr_of(segment, side, obj.ia)
         known = lmr is not None and lmr.alive and not lmr.lost and lmr.ia is obj.ia
         if length and known and lmr is not None and pz is not None:
             if lmr.pz is not pz or privilege not in lmr.privileges:

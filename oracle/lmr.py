@@ -21,6 +21,7 @@ from oracle.kernel import (
 )
 from oracle.state import Lmr, Side
 from oracle.trace import Call
+from oracle.typed import Context
 from oracle.values import flags
 
 VIRTUAL = "DAT_MEM_TYPE_VIRTUAL"
@@ -269,11 +270,21 @@ def _privileges(wanted: frozenset[str]) -> Any:
     return same_flags(wanted)
 
 
-def lmr_of(segment: Any, side: Side) -> Lmr | None:
-    """The LMR that a segment's context names; None where it is not known."""
+def lmr_of(segment: Any, side: Side, ia: Any) -> Lmr | None:
+    """The LMR that a segment's context names, of this IA if it may be; None if it is not known."""
     context = segment.get("lmr_context") if isinstance(segment, dict) else None
     lmr = side.get(context)
+    if isinstance(context, Context) and (not isinstance(lmr, Lmr) or lmr.ia is not ia):
+        for other in side.live("lmr"):
+            if other.ia is ia and _number_of(other) == context.number:
+                lmr = other
     return lmr if isinstance(lmr, Lmr) else None
+
+
+def _number_of(lmr: Lmr) -> int | None:
+    """The LMR's context as a number, where that is recorded."""
+    context = lmr.told.get("lmr_context")
+    return context.number if isinstance(context, Context) else None
 
 
 def offset_in(segment: Any, lmr: Lmr) -> int | None:
@@ -319,7 +330,7 @@ def _sync(call: Call, ia: Any, side: Side) -> Refusal | Open | None:
         return Open("the segments are not recorded")
     open_reason: Open | None = None
     for segment in segments[:count]:
-        lmr = lmr_of(segment, side)
+        lmr = lmr_of(segment, side, ia)
         if not isinstance(segment, dict):
             return Open("the segments are not recorded")
         if segment.get("segment_length") == 0:

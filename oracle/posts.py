@@ -314,7 +314,7 @@ def bind(call: Call, _obj: Any, side: Side) -> Refusal | Open | None:
         allowed |= {PROTECTION, INVALID_PARAMETER}
     if triplet.get("segment_length") == 0:
         return Open("a bind of no bytes") if allowed else None
-    lmr = lmr_of(triplet, side)
+    lmr = lmr_of(triplet, side, ep.ia)
     if lmr is None or lmr.lost or not lmr.alive or lmr.ia is not ep.ia:
         return may(INVALID_PARAMETER, PROTECTION, PRIVILEGES, INVALID_HANDLE)
     if lmr.pz is not ep.pz or lmr.pz is not rmr.pz:
@@ -397,7 +397,7 @@ def _bound(call: Call, rmr: Rmr, ep: Ep, side: Side) -> None:
     rmr.known = False
     if not isinstance(triplet, dict):
         return
-    lmr = lmr_of(triplet, side)
+    lmr = lmr_of(triplet, side, ep.ia)
     for other in side.objects.values():
         if isinstance(other, Lmr) and rmr in other.bound:
             other.bound.discard(rmr)

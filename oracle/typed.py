@@ -5,7 +5,7 @@ Handles, contexts and pointers become their names, or hexadecimal numbers, as in
 counts that have a name have it; private data stays a structure, with its digest.
 """
 
-from typing import Any
+from typing import Any, Self
 
 NULL_HANDLE = "DAT_HANDLE_NULL"
 NULL_POINTER = "NULL"
@@ -20,6 +20,21 @@ COUNTS = {
     "available_dto_count": {-2: "DAT_VALUE_UNKNOWN"},
     "outstanding_dto_count": {-2: "DAT_VALUE_UNKNOWN"},
 }
+
+
+class Context(str):
+    """A context, as the name of the LMR that is recorded for it, and its number.
+
+    LMRs of two IAs may have one number, and the name is of either.
+    """
+
+    def __new__(cls, name: str, number: int) -> Self:
+        """Text, with a number beside it."""
+        context = super().__new__(cls, name)
+        context.number = number
+        return context
+
+    number: int
 
 
 def value(name: str, typed: Any) -> Any:
@@ -46,7 +61,7 @@ def _structure(name: str, typed: dict[str, Any]) -> Any:
         handle = typed["handle"]
         return handle if isinstance(handle, str) else f"0x{handle:x}"
     if "context" in typed and typed.keys() <= {"context", "lmr"}:
-        return typed.get("lmr") or f"0x{typed['context']:x}"
+        return Context(typed.get("lmr") or f"0x{typed['context']:x}", typed["context"])
     if "va" in typed and typed.keys() <= {"va", "lmr", "offset"}:
         if "lmr" in typed:
             return f"{typed['lmr']}+{typed['offset']}"

@@ -8,7 +8,8 @@
  * again. A step behind "&" is taken only if the last call succeeded, so that no walk waits for what
  * a refused call began. The number of a freed object, 100 above its slot, names its handle until
  * another object is made. A wait may be on a thread of its own: the next step follows when the
- * thread waits or has returned, and the wait ends before the walk does.
+ * thread waits or has returned, and the wait ends before the walk does. Objects of the upper slots
+ * are made of a second IA, or of the null handle while it is not open.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 
 #include "case.h"
 #include "case/ep_attr.h"
+#include "case/sleep_until.h"
 #include "case/test.h"
 #include "case/waiter.h"
 
@@ -45,6 +47,13 @@
 #define FLAGS_DEPTH 8
 /* Threads that wait at once. */
 #define WAITERS 2
+/* So long a wait without a timeout may continue before it is ended, in milliseconds. */
+#define ENDLESS_MS 700
+/* Slots from this one on are of the second IA, whose own EVD has the slot behind them. */
+#define OTHER_SLOTS      16
+#define OTHER_ASYNC_SLOT 30
+/* Private data that is looked at again. */
+#define TOLD_MOST 8
 
 /* A negative mask asks for all fields. */
 /* The number of no object. */
@@ -60,8 +69,28 @@ struct memory {
         DAT_RMR_CONTEXT rmr_context;
 };
 
+/* A wait on a thread of its own; `on` is the number of its EVD or CNO. */
+struct sleeper {
+        struct waiter *waiter;
+        enum kind kind;
+        long on;
+        DAT_HANDLE handle;
+        bool endless;
+};
+
+/* Private data that stays where it is until its owner, an EP or a request, goes. */
+struct told {
+        DAT_HANDLE owner;
+        const char *clause;
+        const unsigned char *at;
+        size_t length;
+        unsigned char was[PRIVATE_MOST];
+};
+
 struct walk {
         struct test *t;
+        DAT_IA_HANDLE other;
+        struct told told[TOLD_MOST];
         DAT_HANDLE at[KINDS][SLOTS];
         DAT_HANDLE freed[KINDS][SLOTS]; /* since when nothing was made */
         struct memory memory[SLOTS];    /* of the LMRs */
@@ -70,8 +99,8 @@ struct walk {
         unsigned char private[PRIVATE_MOST];
         unsigned int steps;
         DAT_RETURN said; /* by the call of the last step that made one */
-        struct waiter *waiters[WAITERS];
-        unsigned int waiter_count;
+        struct sleeper sleepers[WAITERS];
+        unsigned int sleeper_count;
 };
 
 struct move {
@@ -135,6 +164,61 @@ static DAT_RETURN gone(struct walk *walk, long number, DAT_RETURN ret)
         return ret;
 }
 
+/* The IA of which the object of a number is made. */
+static DAT_IA_HANDLE ia_of(const struct walk *walk, long number)
+{
+        return slot_of(number) < OTHER_SLOTS ? walk->t->ia : walk->other;
+}
+
+/* A negative time is no timeout. */
+static DAT_TIMEOUT timeout_of(long ms)
+{
+        return ms < 0 ? DAT_TIMEOUT_INFINITE : (DAT_TIMEOUT)(ms * US_PER_MS);
+}
+
+static void forget(struct walk *walk, DAT_HANDLE owner)
+{
+        for (unsigned int i = 0; i < TOLD_MOST; i++)
+                if (walk->told[i].owner == owner)
+                        walk->told[i].at = NULL;
+}
+
+/* Keeps private data for a later look; without room for it, it is not looked at. */
+static void remember(struct walk *walk, DAT_HANDLE owner, const char *clause, const void *at,
+                     DAT_COUNT length)
+{
+        struct told *told = walk->told;
+
+        forget(walk, owner);
+        while (told < walk->told + TOLD_MOST && told->at)
+                told++;
+        if (told == walk->told + TOLD_MOST || !at || length <= 0 || length > PRIVATE_MOST)
+                return;
+        *told = (struct told){.owner = owner, .clause = clause, .at = at, .length = (size_t)length};
+        memcpy(told->was, at, told->length);
+}
+
+/* Who finds a walk wanting reads the clause in brackets (results/runlog/walks.py). */
+static void look_again(struct walk *walk)
+{
+        struct test *t = walk->t;
+
+        for (unsigned int i = 0; i < TOLD_MOST; i++) {
+                const struct told *told = &walk->told[i];
+
+                if (told->at)
+                        expect_that(memcmp(told->at, told->was, told->length) == 0,
+                                    "private data is not what it was [%s]", told->clause);
+        }
+}
+
+static DAT_RETURN private_again(struct walk *walk, const long *arg)
+{
+        (void)arg;
+        look_again(walk);
+        return walk->said;
+}
+
 static DAT_DTO_COOKIE cookie(const struct walk *walk)
 {
         return (DAT_DTO_COOKIE){.as_64 = walk->steps};
@@ -159,7 +243,7 @@ static DAT_RETURN pz_create(struct walk *walk, const long *arg)
 
         if (!is_free(walk, arg[0], PZ))
                 return walk->said;
-        return keep(walk, arg[0], dat_pz_create(walk->t->ia, &made), &made);
+        return keep(walk, arg[0], dat_pz_create(ia_of(walk, arg[0]), &made), &made);
 }
 
 static DAT_RETURN pz_query(struct walk *walk, const long *arg)
@@ -191,7 +275,7 @@ static DAT_RETURN lmr_create(struct walk *walk, const long *arg)
         memset(&region, 0, sizeof(region));
         region.for_va = memory->bytes;
         return keep(walk, arg[0],
-                    dat_lmr_create(walk->t->ia, DAT_MEM_TYPE_VIRTUAL, region, MEMORY_BYTES,
+                    dat_lmr_create(ia_of(walk, arg[0]), DAT_MEM_TYPE_VIRTUAL, region, MEMORY_BYTES,
                                    named(walk, arg[1]), (DAT_MEM_PRIV_FLAGS)arg[2], &made,
                                    &memory->lmr_context, &memory->rmr_context, &length, &address),
                     &made);
@@ -208,14 +292,14 @@ static DAT_RETURN lmr_sync_rdma_read(struct walk *walk, const long *arg)
 {
         DAT_LMR_TRIPLET synced = segment(walk, arg[0], arg[1], arg[2]);
 
-        return dat_lmr_sync_rdma_read(walk->t->ia, &synced, 1);
+        return dat_lmr_sync_rdma_read(ia_of(walk, arg[0]), &synced, 1);
 }
 
 static DAT_RETURN lmr_sync_rdma_write(struct walk *walk, const long *arg)
 {
         DAT_LMR_TRIPLET synced = segment(walk, arg[0], arg[1], arg[2]);
 
-        return dat_lmr_sync_rdma_write(walk->t->ia, &synced, 1);
+        return dat_lmr_sync_rdma_write(ia_of(walk, arg[0]), &synced, 1);
 }
 
 static DAT_RETURN lmr_free(struct walk *walk, const long *arg)
@@ -260,7 +344,7 @@ static DAT_RETURN evd_create(struct walk *walk, const long *arg)
         if (!is_free(walk, arg[0], EVD))
                 return walk->said;
         return keep(walk, arg[0],
-                    dat_evd_create(walk->t->ia, count_of(arg[1]), named(walk, arg[2]),
+                    dat_evd_create(ia_of(walk, arg[0]), count_of(arg[1]), named(walk, arg[2]),
                                    (DAT_EVD_FLAGS)arg[3], &made),
                     &made);
 }
@@ -307,12 +391,22 @@ static DAT_RETURN evd_post_se(struct walk *walk, const long *arg)
         return dat_evd_post_se(named(walk, arg[0]), &event);
 }
 
-/* A connection request that was taken goes to its slot; it is rejected where that has one. */
-static void take_event(struct walk *walk, long number, DAT_RETURN ret, const DAT_EVENT *event)
+/*
+ * A connection request that was taken goes to its slot; it is rejected where that has one. The
+ * private data of an acceptance is looked at again later.
+ */
+static void take_event(struct walk *walk, long number, const char *clause, DAT_RETURN ret,
+                       const DAT_EVENT *event)
 {
+        const DAT_CONNECTION_EVENT_DATA *data = &event->event_data.connect_event_data;
         DAT_CR_HANDLE request;
 
-        if (!dat_is(ret, DAT_SUCCESS) || event->event_number != DAT_CONNECTION_REQUEST_EVENT)
+        if (!dat_is(ret, DAT_SUCCESS))
+                return;
+        if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+                remember(walk, data->ep_handle, clause, data->private_data,
+                         data->private_data_size);
+        if (event->event_number != DAT_CONNECTION_REQUEST_EVENT)
                 return;
         request = event->event_data.cr_arrival_event_data.cr_handle;
         if (is_free(walk, number, CR))
@@ -326,7 +420,7 @@ static DAT_RETURN evd_dequeue(struct walk *walk, const long *arg)
         DAT_EVENT event;
         DAT_RETURN ret = dat_evd_dequeue(named(walk, arg[0]), &event);
 
-        take_event(walk, arg[1], ret, &event);
+        take_event(walk, arg[1], "evd_dequeue/private_data_lasts", ret, &event);
         return ret;
 }
 
@@ -337,8 +431,42 @@ static DAT_RETURN evd_wait(struct walk *walk, const long *arg)
         DAT_RETURN ret = dat_evd_wait(named(walk, arg[0]), (DAT_TIMEOUT)(arg[2] * US_PER_MS),
                                       count_of(arg[3]), &event, &more);
 
-        take_event(walk, arg[1], ret, &event);
+        take_event(walk, arg[1], "evd_wait/private_data_lasts", ret, &event);
         return ret;
+}
+
+static bool awakes(struct sleeper *sleeper)
+{
+        uint64_t until_ns = now_ns() + ENDLESS_MS * NS_PER_MS;
+
+        while (is_waiting(sleeper->waiter) && now_ns() < until_ns)
+                sleep_until(now_ns() + NS_PER_MS);
+        return !is_waiting(sleeper->waiter);
+}
+
+/*
+ * Ends a wait without a timeout that no event has ended: on an EVD as the pages have it, and on a
+ * CNO by an event on an EVD of its own.
+ */
+static void rouse(struct walk *walk, const struct sleeper *sleeper)
+{
+        DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+        DAT_EVENT event;
+
+        if (sleeper->kind == EVD) {
+                dat_evd_set_unwaitable(sleeper->handle);
+                dat_evd_clear_unwaitable(sleeper->handle);
+                return;
+        }
+        if (!dat_is(dat_evd_create(ia_of(walk, sleeper->on), 1, sleeper->handle,
+                                   DAT_EVD_SOFTWARE_FLAG, &evd),
+                    DAT_SUCCESS))
+                return;
+        memset(&event, 0, sizeof(event));
+        event.event_number = DAT_SOFTWARE_EVENT;
+        dat_evd_post_se(evd, &event);
+        sleep_until(now_ns() + ENDLESS_MS * NS_PER_MS);
+        dat_evd_free(evd);
 }
 
 /* All waits end; a request that one took goes to its slot, as that of a step does. */
@@ -346,38 +474,48 @@ static void join(struct walk *walk, long number)
 {
         struct test *t = walk->t;
 
-        for (unsigned int i = 0; i < walk->waiter_count; i++) {
-                struct woken woken = expect_awake(walk->waiters[i]);
+        for (unsigned int i = 0; i < walk->sleeper_count; i++) {
+                struct sleeper *sleeper = &walk->sleepers[i];
+                struct woken woken;
 
+                if (sleeper->endless && !awakes(sleeper))
+                        rouse(walk, sleeper);
+                woken = expect_awake(sleeper->waiter);
                 walk->said = woken.ret;
-                take_event(walk, number, woken.ret, &woken.event);
-                waiter_end(t, walk->waiters[i]);
+                if (sleeper->kind == EVD)
+                        take_event(walk, number, "evd_wait/private_data_lasts", woken.ret,
+                                   &woken.event);
+                waiter_end(t, sleeper->waiter);
         }
-        walk->waiter_count = 0;
+        walk->sleeper_count = 0;
 }
 
 /* What a wait that has begun says is known when it ends. */
-static DAT_RETURN waits(struct walk *walk, struct waiter *waiter)
+static DAT_RETURN waits(struct walk *walk, const long *arg, enum kind kind, struct waiter *waiter)
 {
-        walk->waiters[walk->waiter_count++] = waiter;
+        walk->sleepers[walk->sleeper_count++] = (struct sleeper){.waiter = waiter,
+                                                                 .kind = kind,
+                                                                 .on = arg[0],
+                                                                 .handle = named(walk, arg[0]),
+                                                                 .endless = arg[1] < 0};
         waiter_settles(walk->t, waiter);
         return DAT_SUCCESS;
 }
 
 static DAT_RETURN evd_waiter(struct walk *walk, const long *arg)
 {
-        if (walk->waiter_count == WAITERS)
+        if (walk->sleeper_count == WAITERS)
                 join(walk, NO_OBJECT);
-        return waits(walk, wait_on_evd(walk->t, named(walk, arg[0]),
-                                       (DAT_TIMEOUT)(arg[1] * US_PER_MS), count_of(arg[2])));
+        return waits(
+            walk, arg, EVD,
+            wait_on_evd(walk->t, named(walk, arg[0]), timeout_of(arg[1]), count_of(arg[2])));
 }
 
 static DAT_RETURN cno_waiter(struct walk *walk, const long *arg)
 {
-        if (walk->waiter_count == WAITERS)
+        if (walk->sleeper_count == WAITERS)
                 join(walk, NO_OBJECT);
-        return waits(walk,
-                     wait_on_cno(walk->t, named(walk, arg[0]), (DAT_TIMEOUT)(arg[1] * US_PER_MS)));
+        return waits(walk, arg, CNO, wait_on_cno(walk->t, named(walk, arg[0]), timeout_of(arg[1])));
 }
 
 static DAT_RETURN evd_join(struct walk *walk, const long *arg)
@@ -404,7 +542,8 @@ static DAT_RETURN cno_create(struct walk *walk, const long *arg)
 
         if (!is_free(walk, arg[0], CNO))
                 return walk->said;
-        return keep(walk, arg[0], dat_cno_create(walk->t->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &made),
+        return keep(walk, arg[0],
+                    dat_cno_create(ia_of(walk, arg[0]), DAT_OS_WAIT_PROXY_AGENT_NULL, &made),
                     &made);
 }
 
@@ -422,8 +561,10 @@ static DAT_RETURN cno_wait(struct walk *walk, const long *arg)
         return dat_cno_wait(named(walk, arg[0]), (DAT_TIMEOUT)(arg[1] * US_PER_MS), &evd);
 }
 
+/* No page says what happens to a thread that waits on a CNO that is freed. */
 static DAT_RETURN cno_free(struct walk *walk, const long *arg)
 {
+        join(walk, NO_OBJECT);
         return gone(walk, arg[0], dat_cno_free(named(walk, arg[0])));
 }
 
@@ -443,8 +584,8 @@ static DAT_RETURN srq_create(struct walk *walk, const long *arg)
         attr.low_watermark = DAT_SRQ_LW_DEFAULT;
         if (!is_free(walk, arg[0], SRQ))
                 return walk->said;
-        return keep(walk, arg[0], dat_srq_create(walk->t->ia, named(walk, arg[1]), &attr, &made),
-                    &made);
+        return keep(walk, arg[0],
+                    dat_srq_create(ia_of(walk, arg[0]), named(walk, arg[1]), &attr, &made), &made);
 }
 
 static DAT_RETURN srq_query(struct walk *walk, const long *arg)
@@ -495,7 +636,7 @@ static DAT_RETURN ep_create_as(struct walk *walk, const long *arg, DAT_EP_ATTR *
         if (!is_free(walk, arg[0], EP))
                 return walk->said;
         return keep(walk, arg[0],
-                    dat_ep_create(walk->t->ia, named(walk, arg[1]), named(walk, arg[2]),
+                    dat_ep_create(ia_of(walk, arg[0]), named(walk, arg[1]), named(walk, arg[2]),
                                   named(walk, arg[3]), named(walk, arg[4]), attr, &made),
                     &made);
 }
@@ -524,9 +665,9 @@ static DAT_RETURN ep_create_with_srq(struct walk *walk, const long *arg)
         if (!is_free(walk, arg[0], EP))
                 return walk->said;
         return keep(walk, arg[0],
-                    dat_ep_create_with_srq(walk->t->ia, named(walk, arg[1]), named(walk, arg[2]),
-                                           named(walk, arg[3]), named(walk, arg[4]),
-                                           named(walk, arg[5]), &attr, &made),
+                    dat_ep_create_with_srq(ia_of(walk, arg[0]), named(walk, arg[1]),
+                                           named(walk, arg[2]), named(walk, arg[3]),
+                                           named(walk, arg[4]), named(walk, arg[5]), &attr, &made),
                     &made);
 }
 
@@ -740,13 +881,18 @@ static DAT_RETURN ep_disconnect(struct walk *walk, const long *arg)
                                  arg[1] ? DAT_CLOSE_GRACEFUL_FLAG : DAT_CLOSE_ABRUPT_FLAG);
 }
 
+/* Private data of an EP lasts until this call at most; it is looked at before. */
 static DAT_RETURN ep_reset(struct walk *walk, const long *arg)
 {
+        look_again(walk);
+        forget(walk, named(walk, arg[0]));
         return dat_ep_reset(named(walk, arg[0]));
 }
 
 static DAT_RETURN ep_free(struct walk *walk, const long *arg)
 {
+        look_again(walk);
+        forget(walk, named(walk, arg[0]));
         return gone(walk, arg[0], dat_ep_free(named(walk, arg[0])));
 }
 
@@ -757,7 +903,7 @@ static DAT_RETURN psp_create_any(struct walk *walk, const long *arg)
         if (!is_free(walk, arg[0], PSP))
                 return walk->said;
         return keep(walk, arg[0],
-                    dat_psp_create_any(walk->t->ia, &walk->qualifier[slot_of(arg[0])],
+                    dat_psp_create_any(ia_of(walk, arg[0]), &walk->qualifier[slot_of(arg[0])],
                                        named(walk, arg[1]), DAT_PSP_CONSUMER_FLAG, &made),
                     &made);
 }
@@ -770,8 +916,8 @@ static DAT_RETURN psp_create(struct walk *walk, const long *arg)
 
         if (!is_free(walk, arg[0], PSP))
                 return walk->said;
-        ret = dat_psp_create(walk->t->ia, qualifier, named(walk, arg[2]), DAT_PSP_CONSUMER_FLAG,
-                             &made);
+        ret = dat_psp_create(ia_of(walk, arg[0]), qualifier, named(walk, arg[2]),
+                             DAT_PSP_CONSUMER_FLAG, &made);
         if (dat_is(ret, DAT_SUCCESS))
                 walk->qualifier[slot_of(arg[0])] = qualifier;
         return keep(walk, arg[0], ret, &made);
@@ -796,8 +942,8 @@ static DAT_RETURN rsp_create(struct walk *walk, const long *arg)
         if (!is_free(walk, arg[0], RSP))
                 return walk->said;
         return keep(walk, arg[0],
-                    dat_rsp_create(walk->t->ia, qualifier_of(walk, arg[0]), named(walk, arg[1]),
-                                   named(walk, arg[2]), &made),
+                    dat_rsp_create(ia_of(walk, arg[0]), qualifier_of(walk, arg[0]),
+                                   named(walk, arg[1]), named(walk, arg[2]), &made),
                     &made);
 }
 
@@ -815,26 +961,41 @@ static DAT_RETURN rsp_free(struct walk *walk, const long *arg)
 
 static DAT_RETURN cr_query(struct walk *walk, const long *arg)
 {
+        DAT_CR_HANDLE request = named(walk, arg[0]);
         DAT_CR_PARAM param;
+        DAT_RETURN ret = dat_cr_query(request, MASK(arg[1], DAT_CR_FIELD_ALL), &param);
 
-        return dat_cr_query(named(walk, arg[0]), MASK(arg[1], DAT_CR_FIELD_ALL), &param);
+        if (arg[1] < 0 && dat_is(ret, DAT_SUCCESS))
+                remember(walk, request, "evd_dequeue/request_lasts", param.private_data,
+                         param.private_data_size);
+        return ret;
+}
+
+/* The call may be the end of a request: its private data is looked at before. */
+static DAT_CR_HANDLE ending(struct walk *walk, long number)
+{
+        DAT_CR_HANDLE request = named(walk, number);
+
+        look_again(walk);
+        forget(walk, request);
+        return request;
 }
 
 static DAT_RETURN cr_accept(struct walk *walk, const long *arg)
 {
         return gone(walk, arg[0],
-                    dat_cr_accept(named(walk, arg[0]), named(walk, arg[1]), count_of(arg[2]),
+                    dat_cr_accept(ending(walk, arg[0]), named(walk, arg[1]), count_of(arg[2]),
                                   private_data(walk, arg[2])));
 }
 
 static DAT_RETURN cr_handoff(struct walk *walk, const long *arg)
 {
-        return gone(walk, arg[0], dat_cr_handoff(named(walk, arg[0]), qualifier_of(walk, arg[1])));
+        return gone(walk, arg[0], dat_cr_handoff(ending(walk, arg[0]), qualifier_of(walk, arg[1])));
 }
 
 static DAT_RETURN cr_reject(struct walk *walk, const long *arg)
 {
-        return gone(walk, arg[0], dat_cr_reject(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_cr_reject(ending(walk, arg[0])));
 }
 
 static DAT_RETURN handle_type(struct walk *walk, const long *arg)
@@ -857,12 +1018,68 @@ static DAT_RETURN handle_get_context(struct walk *walk, const long *arg)
         return dat_get_consumer_context(named(walk, arg[0]), &context);
 }
 
+static DAT_RETURN ia_open_other(struct walk *walk, const long *arg)
+{
+        struct test *t = walk->t;
+        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+        DAT_IA_HANDLE made = DAT_HANDLE_NULL;
+        DAT_RETURN ret;
+
+        if (walk->other != DAT_HANDLE_NULL)
+                return walk->said;
+        ret =
+            dat_ia_openv(ia_name(t), count_of(arg[0]), &async, &made, DAT_VERSION_MAJOR,
+                         DAT_VERSION_MINOR, t->settings->probe->threadsafe ? DAT_TRUE : DAT_FALSE);
+        if (dat_is(ret, DAT_SUCCESS)) {
+                memset(walk->freed, 0, sizeof(walk->freed));
+                walk->other = made;
+                walk->at[EVD][OTHER_ASYNC_SLOT] = async;
+        }
+        return ret;
+}
+
+static DAT_RETURN ia_query(struct walk *walk, const long *arg)
+{
+        DAT_EVD_HANDLE async;
+        DAT_IA_ATTR ia_told;
+        DAT_PROVIDER_ATTR provider_told;
+
+        return dat_ia_query(arg[0] ? walk->other : walk->t->ia, &async, DAT_IA_FIELD_ALL, &ia_told,
+                            DAT_PROVIDER_FIELD_ALL, &provider_told);
+}
+
+/* What is made of an IA goes with it. */
+static DAT_RETURN ia_close_other(struct walk *walk, const long *arg)
+{
+        DAT_RETURN ret;
+
+        join(walk, NO_OBJECT);
+        look_again(walk);
+        for (unsigned int slot = OTHER_SLOTS; slot < OTHER_ASYNC_SLOT; slot++) {
+                forget(walk, walk->at[EP][slot]);
+                forget(walk, walk->at[CR][slot]);
+        }
+        ret = dat_ia_close(walk->other, arg[0] ? DAT_CLOSE_GRACEFUL_FLAG : DAT_CLOSE_ABRUPT_FLAG);
+        if (!dat_is(ret, DAT_SUCCESS))
+                return ret;
+        walk->other = DAT_HANDLE_NULL;
+        memset(walk->freed, 0, sizeof(walk->freed));
+        for (enum kind kind = PZ; kind < KINDS; kind++)
+                for (unsigned int slot = OTHER_SLOTS; slot <= OTHER_ASYNC_SLOT; slot++)
+                        walk->at[kind][slot] = DAT_HANDLE_NULL;
+        return ret;
+}
+
 #define STEP(name_, args_)                                     \
         {                                                      \
                 .name = #name_, .args = (args_), .take = name_ \
         }
 
 static const struct move moves[] = {
+    {.name = "ia_open", .args = 1, .take = ia_open_other},
+    STEP(ia_query, 1),
+    {.name = "ia_close", .args = 1, .take = ia_close_other},
+    STEP(private_again, 0),
     STEP(pz_create, 1),
     STEP(pz_query, 2),
     STEP(pz_free, 1),
@@ -1002,6 +1219,8 @@ static void clean_up(struct walk *walk)
         free_all(walk, EVD, dat_evd_free);
         free_all(walk, CNO, dat_cno_free);
         free_all(walk, PZ, dat_pz_free);
+        if (walk->other != DAT_HANDLE_NULL)
+                dat_ia_close(walk->other, DAT_CLOSE_ABRUPT_FLAG);
         for (unsigned int slot = 0; slot < SLOTS; slot++)
                 free(walk->memory[slot].bytes);
 }
@@ -1034,8 +1253,10 @@ CASE_WITH(explore, walk, .needs = 0)
                 walk->steps++;
                 take_line(walk, line);
         }
-        walk->at[EVD][ASYNC_SLOT] = DAT_HANDLE_NULL;
         join(walk, NO_OBJECT);
+        look_again(walk);
+        walk->at[EVD][ASYNC_SLOT] = DAT_HANDLE_NULL;
+        walk->at[EVD][OTHER_ASYNC_SLOT] = DAT_HANDLE_NULL;
         clean_up(walk);
         expect_eq(walk->steps, count_lines(given));
         free(program);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What is wrong with a random walk (docs/explore.md), by the record of it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ CASE = "explore/walk"
 # an event that names what it cannot name.
 KEPT = frozenset(("PASS", "NOTE", "UNSUPPORTED"))
 WRONG = frozenset(("FAIL", "CRASH", "TIMEOUT"))
+# The clause that the puppet's own check is of.
+CLAUSE = re.compile(r"\[([a-z_]+/[a-z_]+)\]")
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,9 @@ def wrong(record: Mapping[str, Any]) -> Wrong | None:
     last = record["calls"][-1]["n"] if record["calls"] else 0
     if record["verdict"] in WRONG:
         pending = record.get("pending", "")
-        return Wrong(record["verdict"], pending, "", last, record["reason"])
+        clause = CLAUSE.search(record["reason"]) if record["verdict"] == "FAIL" else None
+        cited = clause[1] if clause else ""
+        return Wrong(record["verdict"], pending, cited, last, record["reason"])
     if record["verdict"] not in KEPT:
         raise RunnerError(f"a walk ended as {record['verdict']}: {record['reason']}")
     for trouble in record.get("teardown", ()):

@@ -101,6 +101,14 @@ def test_a_process_that_ends_is_a_finding(verdict: str) -> None:
     assert wrong(record) == Wrong(verdict, "dat_srq_free", "", 1, "SIGSEGV")
 
 
+def test_a_check_of_the_puppet_names_its_clause() -> None:
+    """It is cited only where the walk failed by it."""
+    why = "private data is not what it was [evd_wait/private_data_lasts]"
+    record = {"oracle": {"verdict": "agrees"}, "calls": [], "verdict": "FAIL", "reason": why}
+    assert wrong(record) == Wrong("FAIL", "", "evd_wait/private_data_lasts", 0, why)
+    assert wrong(record | {"verdict": "TIMEOUT"}) == Wrong("TIMEOUT", "", "", 0, why)
+
+
 def test_a_walk_that_says_nothing_ends_the_search() -> None:
     record = FakeWalker(lambda program: 0).walk(["srq_free"])
     with pytest.raises(RunnerError, match="ended as ERROR"):

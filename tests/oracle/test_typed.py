@@ -159,3 +159,39 @@ def test_other_story(changed: dict[str, Any], why: str) -> None:
     deviations = judge(story(**changed), DECLARED).deviations
     assert len(deviations) == 1
     assert why in deviations[0].why
+
+
+def freed_after_bind(context: int) -> Any:
+    """An EP binds an RMR to a context that is recorded as that of another IA's LMR; the LMR of its
+    own IA, whose context is 7, is then not freed.
+    """
+    calls = Calls()
+    began(calls, "case")
+    began(calls, "case", ia=2)
+    connect(calls)
+    calls.add(
+        "case", "dat_rmr_create", {"pz_handle": handle("pz#1")}, {"rmr_handle": handle("rmr#1")}
+    )
+    bound = {
+        "lmr_context": {"context": context, "lmr": "lmr#2"},
+        "virtual_address": {"va": 4096, "lmr": "lmr#1", "offset": 0},
+        "segment_length": 64,
+    }
+    bind = {
+        "rmr_handle": handle("rmr#1"),
+        "lmr_triplet": bound,
+        "mem_priv": "DAT_MEM_PRIV_ALL_FLAG",
+        "ep_handle": handle("ep#1"),
+        "user_cookie": 1,
+        "completion_flags": "DAT_COMPLETION_DEFAULT_FLAG",
+    }
+    calls.add("case", "dat_rmr_bind", bind, {"context": {"context": 99}})
+    free = calls.add("case", "dat_lmr_free", {"lmr_handle": handle("lmr#1")})
+    free["ret"] = "DAT_INVALID_STATE"
+    return [(each.call, each.clause) for each in judge(calls.record, DECLARED).deviations]
+
+
+def test_a_context_of_two_ias() -> None:
+    """LMRs of two IAs may have one context: that of a bind is of the EP's IA."""
+    assert freed_after_bind(7) == []
+    assert freed_after_bind(8) == [("dat_lmr_free", "lmr_free/unused")]

@@ -76,8 +76,13 @@ ATTR = {
 SRQ_OF_EIGHT = {"max_recv_dtos": 8, "max_recv_iov": 1, "low_watermark": 0}
 
 
-def began(calls: Calls, who: str, of_srq: bool = False) -> None:
-    """An IA, a zone, an LMR, an EVD for all but requests, which have another one, and an EP."""
+def began(calls: Calls, who: str, of_srq: bool = False, ia: int = 1) -> None:
+    """An IA, a zone, an LMR, an EVD for all but requests, which have another one, and an EP.
+
+    Objects of a second IA have the second names; its LMR has the context of the first one's.
+    """
+    instance = handle("ia" if ia == 1 else f"ia#{ia}")
+    first, second = handle(f"evd#{2 * ia - 1}"), handle(f"evd#{2 * ia}")
     opening = {
         "name": {"text": "cts0"},
         "async_evd_min_qlen": 8,
@@ -90,50 +95,53 @@ def began(calls: Calls, who: str, of_srq: bool = False) -> None:
         who,
         "dat_ia_openv",
         opening,
-        {"async_evd_handle": handle("async_evd"), "ia_handle": handle("ia")},
+        {
+            "async_evd_handle": handle("async_evd" if ia == 1 else f"async_evd#{ia}"),
+            "ia_handle": instance,
+        },
     )
-    calls.add(who, "dat_pz_create", {"ia_handle": handle("ia")}, {"pz_handle": handle("pz#1")})
+    calls.add(who, "dat_pz_create", {"ia_handle": instance}, {"pz_handle": handle(f"pz#{ia}")})
     memory = {
-        "ia_handle": handle("ia"),
+        "ia_handle": instance,
         "mem_type": "DAT_MEM_TYPE_VIRTUAL",
         "region_description": {"for_va": {"pointer": 4096}},
         "length": 4096,
-        "pz_handle": handle("pz#1"),
+        "pz_handle": handle(f"pz#{ia}"),
         "privileges": "DAT_MEM_PRIV_ALL_FLAG",
     }
-    context = {"context": 7, "lmr": "lmr#1"}
+    context = {"context": 7, "lmr": f"lmr#{ia}"}
     told = {
-        "lmr_handle": handle("lmr#1"),
+        "lmr_handle": handle(f"lmr#{ia}"),
         "lmr_context": context,
         "rmr_context": context,
         "registered_length": 4096,
-        "registered_address": {"va": 4096, "lmr": "lmr#1", "offset": 0},
+        "registered_address": {"va": 4096, "lmr": f"lmr#{ia}", "offset": 0},
     }
     calls.add(who, "dat_lmr_create", memory, told)
     evd = {
-        "ia_handle": handle("ia"),
+        "ia_handle": instance,
         "evd_min_qlen": 8,
         "cno_handle": None,
         "evd_flags": "DAT_EVD_CR_FLAG|DAT_EVD_DTO_FLAG|DAT_EVD_CONNECTION_FLAG",
     }
-    calls.add(who, "dat_evd_create", evd, {"evd_handle": handle("evd#1")})
-    calls.add(who, "dat_evd_create", evd, {"evd_handle": handle("evd#2")})
+    calls.add(who, "dat_evd_create", evd, {"evd_handle": first})
+    calls.add(who, "dat_evd_create", evd, {"evd_handle": second})
     infix = "" if of_srq else "_completion"
     ep = {
-        "ia_handle": handle("ia"),
-        "pz_handle": handle("pz#1"),
-        f"recv{infix}_evd_handle": handle("evd#1"),
-        f"request{infix}_evd_handle": handle("evd#2"),
-        "connect_evd_handle": handle("evd#1"),
+        "ia_handle": instance,
+        "pz_handle": handle(f"pz#{ia}"),
+        f"recv{infix}_evd_handle": first,
+        f"request{infix}_evd_handle": second,
+        "connect_evd_handle": first,
         "ep_attributes": ATTR,
     }
     if not of_srq:
-        calls.add(who, "dat_ep_create", ep, {"ep_handle": handle("ep#1")})
+        calls.add(who, "dat_ep_create", ep, {"ep_handle": handle(f"ep#{ia}")})
         return
-    srq = {"ia_handle": handle("ia"), "pz_handle": handle("pz#1"), "srq_attr": SRQ_OF_EIGHT}
-    calls.add(who, "dat_srq_create", srq, {"srq_handle": handle("srq#1")})
-    ep["srq_handle"] = handle("srq#1")
-    calls.add(who, "dat_ep_create_with_srq", ep, {"ep_handle": handle("ep#1")})
+    srq = {"ia_handle": instance, "pz_handle": handle(f"pz#{ia}"), "srq_attr": SRQ_OF_EIGHT}
+    calls.add(who, "dat_srq_create", srq, {"srq_handle": handle(f"srq#{ia}")})
+    ep["srq_handle"] = handle(f"srq#{ia}")
+    calls.add(who, "dat_ep_create_with_srq", ep, {"ep_handle": handle(f"ep#{ia}")})
 
 
 def took(

@@ -19,6 +19,8 @@ from runners.campaign.explore.steps import (
     EVD,
     FREED,
     MOST_RECEIVES,
+    OTHER,
+    OTHER_ASYNC_SLOT,
     RSP,
 )
 
@@ -33,6 +35,11 @@ _FREES = ("cr", "psp", "rsp", "ep", "rmr", "lmr", "srq", "evd", "cno", "pz")
 # How each step calls. $0 is an argument as a number, @0 as a handle, #0 as a slot, %0 as where a
 # service point listens; what the step makes is the first argument's object.
 CALLS: Mapping[str, str] = {
+    "ia_open": "dat_ia_openv(ia_name(t), $0, &other_async, &other, DAT_VERSION_MAJOR,"
+    " DAT_VERSION_MINOR, DAT_FALSE)",
+    "ia_query": "dat_ia_query(OPENED($0), &told.async_evd_handle, DAT_IA_FIELD_ALL, &told.ia_attr,"
+    " DAT_PROVIDER_FIELD_ALL, &told.provider_attr)",
+    "ia_close": "dat_ia_close(other, $0 ? DAT_CLOSE_GRACEFUL_FLAG : DAT_CLOSE_ABRUPT_FLAG)",
     "pz_create": "dat_pz_create(ia(t), &@0)",
     "pz_query": "dat_pz_query(@0, MASK($1, DAT_PZ_FIELD_ALL), &told.pz_param)",
     "pz_free": "dat_pz_free(@0)",
@@ -127,8 +134,9 @@ CALLS: Mapping[str, str] = {
     "handle_set_context": "dat_set_consumer_context(@0, (DAT_CONTEXT){.as_64 = $1})",
     "handle_get_context": "dat_get_consumer_context(@0, &told.context)",
 }
-# Steps of other threads, which no C case is written of.
+# Steps of other threads, which no C case is written of; and one that makes no call.
 APART = frozenset(("evd_waiter", "cno_waiter", "evd_join"))
+NO_CALL = "private_again"
 _MAKES = {"create", "create_flags", "create_with_srq", "create_any"}
 _ENDS = {"free", "accept", "reject", "handoff"}
 
@@ -264,6 +272,9 @@ _TOLD = {
     "cr_param": "DAT_CR_PARAM",
     "rsp_param": "DAT_RSP_PARAM",
     "rmr_param": "DAT_RMR_PARAM",
+    "async_evd_handle": "DAT_EVD_HANDLE",
+    "ia_attr": "DAT_IA_ATTR",
+    "provider_attr": "DAT_PROVIDER_ATTR",
     "handle_type": "DAT_HANDLE_TYPE",
     "context": "DAT_CONTEXT",
 }
@@ -311,6 +322,7 @@ class _Writer:
     wrong: Wrong
     slots: set[int] = field(default_factory=set)  # of objects that exist
     freed: set[int] = field(default_factory=set)  # of those since when nothing was made
+    other: bool = False  # whether the second IA is open
 
     def body(self, program: Sequence[str]) -> Iterator[str]:
         """Declarations, and a line for each call."""
@@ -325,6 +337,10 @@ class _Writer:
         ):
             if f"{name}[" in text:
                 yield declared
+        if re.search(r"\bother\b", text):
+            yield "DAT_IA_HANDLE other = DAT_HANDLE_NULL;"
+        if "other_async" in text:
+            yield "DAT_EVD_HANDLE other_async = DAT_HANDLE_NULL;"
         told = [name for name in _TOLD if f"told.{name}" in text]
         if told or "&told" in text:
             yield "struct {"
@@ -346,6 +362,8 @@ class _Writer:
                 continue
             name, *words = line.removeprefix("&").split()
             args = [int(word) for word in words]
+            if name == NO_CALL or (name == "ia_open" and self.other):
+                continue
             if _verb(name) in _MAKES and args[0] in self.slots:
                 continue
             call = next(calls, None)
@@ -365,6 +383,10 @@ class _Writer:
                 if call is not None:
                     yield from self._one(free, [number], 0, call)
                     done = done or call["n"] == self.wrong.n
+        call = next(calls, None) if self.other else None
+        if call is not None:
+            yield from self._one("ia_close", [0], 0, call)
+            done = done or call["n"] == self.wrong.n
         if not done or self.wrong.what != "deviates":
             yield 'expect_that(true, "each call returns");'
 
@@ -390,7 +412,13 @@ class _Writer:
         """What the step makes of the objects."""
         if call.get("ret") != _SUCCESS:
             return
-        if _verb(name) in _MAKES:
+        if name in ("ia_open", "ia_close"):
+            self.other = name == "ia_open"
+            self.freed.clear()
+            self.slots -= {slot for slot in self.slots if slot % BY_KIND >= OTHER}
+            if not self.other:
+                yield "other = DAT_HANDLE_NULL;"
+        elif _verb(name) in _MAKES:
             self.slots.add(args[0])
             self.freed.clear()
         elif _verb(name) in _ENDS:
@@ -411,6 +439,9 @@ class _Writer:
     def _text(self, template: str, args: Sequence[int], number: int) -> str:
         data = f"(DAT_PVOID)(unsigned char[256]){{[0 ... 255] = {number & 0xFF}}}"
         text = re.sub(r"\bNUMBER\b", str(number), template)
+        if args and OTHER <= args[0] % BY_KIND < OTHER_ASYNC_SLOT and args[0] >= 0:
+            text = text.replace("(ia(t),", "(other,")
+        text = text.replace("OPENED($0)", "other" if args and args[0] else "ia(t)")
         for place, arg in enumerate(args):
             text = text.replace(f"%{place}", self._qualifier(arg))
             text = text.replace(f"&@{place}", f"&{self._slot(arg)}")
@@ -436,6 +467,8 @@ class _Writer:
         """A slot without an object is the null handle."""
         if number // BY_KIND == EVD and number % BY_KIND == ASYNC_SLOT:
             return "async_evd(t)"
+        if number // BY_KIND == EVD and number % BY_KIND == OTHER_ASYNC_SLOT:
+            return "other_async" if self.other else "DAT_HANDLE_NULL"
         if number - FREED in self.freed:
             return self._slot(number - FREED)
         known = number in self.slots or number // BY_KIND == CR

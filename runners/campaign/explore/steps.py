@@ -16,6 +16,8 @@ ALL = -1  # of a query's fields
 MOST_RECEIVES = -3
 # The IA's own EVD; and how much further up the slots of freed objects are.
 ASYNC_SLOT, FREED = 31, 100
+# Objects from this slot on are of the second IA, and this slot is its own EVD.
+OTHER, OTHER_ASYNC_SLOT = 16, 30
 
 # What the provider's EVDs are for: by the slots that the first steps of a walk fill.
 RECEIVED, REQUESTED, CONNECTED, REQUESTS = range(4)
@@ -27,12 +29,19 @@ PRIVILEGES, LOCAL = 0x33, 0x11
 # calls before made it come, and one for which two ends must speak to each other. A thread that is
 # to be woken waits so long that its sleep is a deviation where it is not.
 BRIEFLY, SOON, LONG, UNTIL_WOKEN = 5, 20, 100, 700
+ENDLESSLY = -1  # on a thread: the puppet ends it by itself if nothing does
 # The slots of a kind, by how often a step names them: a walk is deep where it stays with few.
 _SLOTS = (0, 0, 0, 0, 1, 1, 2, 3)
 _SLOTS_OF = {EVD: (0, 1, 2, 3, 4, 4, 5, 0), EP: (0, 0, 0, 1, 1, 2, 2, 3)}
 # Those to which a step makes an object: mostly such as the first steps leave empty.
-_EMPTY = (1, 1, 2, 3, 0)
-_EMPTY_OF = {EVD: (4, 4, 5, 5, 0), EP: (3, 3, 3, 0, 1), CR: (0,), RMR: (0, 1), RSP: (0, 1)}
+_EMPTY = (*(1, 1, 2, 3, 0) * 4, OTHER + 1)
+_EMPTY_OF = {
+    EVD: (*(4, 4, 5, 5, 0) * 4, OTHER + 4),
+    EP: (*(3, 3, 3, 0, 1) * 4, OTHER + 1),
+    CR: (0,),
+    RMR: (*(0, 1) * 10, OTHER),
+    RSP: (*(0, 1) * 10, OTHER),
+}
 # What an argument may be, each value as often as it is to be drawn; the first is the simplest.
 Choices = list[int] | tuple[int, ...]
 
@@ -68,13 +77,16 @@ def _new(kind: int) -> list[int]:
 
 
 def _handle(kind: int) -> list[int]:
-    """Mostly an object of the kind; now and then one of another kind, or the null handle."""
+    """Mostly an object of the kind; now and then one of another IA or of another kind, or the null
+    handle.
+    """
     others = [named(other, slot) for other in range(PZ, RSP + 1) for slot in (0, 1)]
-    return [*_own(kind) * 28, *others, *[NULL] * 8]
+    of_other_ia = [named(kind, OTHER)] * 12
+    return [*_own(kind) * 28, *of_other_ia, *others, *[NULL] * 8]
 
 
 def _optional(kind: int) -> list[int]:
-    return [*_own(kind) * 3, *[NULL] * 8]
+    return [*_own(kind) * 3, named(kind, OTHER), *[NULL] * 8]
 
 
 _COUNT = (1, 2, 3, 4, 8, 16, 17, 64, 0, -1, 1 << 20)
@@ -97,10 +109,10 @@ _EVD_FLAGS = (
     DTO_FLAG | RMR_BIND_FLAG,
 )
 _MS = (0, 0, 0, BRIEFLY)
-_SLEEP_MS = (BRIEFLY, SOON)
+_SLEEP_MS = (*(BRIEFLY, SOON) * 6, ENDLESSLY)
 _PRIVATE = (0, 0, 1, 16, 64)
 # A qualifier: mostly that of the first PSP.
-_QUALIFIER = [*_own(PSP) * 3, *_own(RSP)]
+_QUALIFIER = [*_own(PSP) * 3, *_own(RSP), *[named(PSP, OTHER)] * 2]
 _SEGMENTS = (1, 0, 2, 3, 4)
 # What psp_create listens at.
 _PORTS = (25000, 25000, 25001, 0)
@@ -112,25 +124,32 @@ _MASKS: Mapping[int, Choices] = {
 }
 # The fields of dat_ep_modify that are a handle, and those that are a number; DAT_EP_FIELD_*.
 _HANDLE_FIELDS = (0x40, 0x80, 0x100, 0x200, 0x400)
-_HANDLES = [*_own(EVD) * 2, *_own(PZ), *_own(SRQ), NULL]
+_FOREIGN = [named(kind, OTHER) for kind in (EVD, PZ, SRQ)]
+_HANDLES = [*_own(EVD) * 2, *_own(PZ), *_own(SRQ), *_FOREIGN, NULL]
 _NUMBER_FIELDS = (*(1 << bit for bit in (13, 14, *range(16, 27))), 0x1, 0x2, 0x1000)
 _NUMBERS = (1, 2, 8, 64, 0, 4096, SUPPRESS, 1 << 20, -1)
+# LMRs of a segment: an EP takes none of another IA.
+_LMRS = [*_own(LMR) * 4, named(LMR, OTHER)]
 # What events are taken from: besides, the IA's own EVD.
-_TAKEN_FROM = [*_handle(EVD), *[named(EVD, ASYNC_SLOT)] * 20]
-_ANY = [named(kind, slot) for kind in range(PZ, RSP + 1) for slot in (0, 0, 0, 1)] + [NULL]
+_TAKEN_FROM = [*_handle(EVD), *[named(EVD, ASYNC_SLOT)] * 20, named(EVD, OTHER_ASYNC_SLOT)]
+_ANY = [named(kind, slot) for kind in range(PZ, RSP + 1) for slot in (0, 0, 0, 1, OTHER)] + [NULL]
 
 _ALL = (
+    Step("ia_open", ((64, 64, 64, 64, 1, 0, -1),)),
+    Step("ia_query", ((0, 1),)),
+    Step("ia_close", ((1, 0),)),
+    Step("private_again", ()),
     Step("pz_create", (_new(PZ),)),
     Step("pz_query", (_handle(PZ), _MASKS[PZ])),
     Step("pz_free", (_handle(PZ),)),
     Step("lmr_create", (_new(LMR), _handle(PZ), _PRIVILEGES)),
     Step("lmr_query", (_handle(LMR), _MASKS[LMR])),
-    Step("lmr_sync_rdma_read", (_own(LMR), _OFFSET, _LENGTH)),
-    Step("lmr_sync_rdma_write", (_own(LMR), _OFFSET, _LENGTH)),
+    Step("lmr_sync_rdma_read", (_LMRS, _OFFSET, _LENGTH)),
+    Step("lmr_sync_rdma_write", (_LMRS, _OFFSET, _LENGTH)),
     Step("lmr_free", (_handle(LMR),)),
     Step("rmr_create", (_new(RMR), _handle(PZ))),
     Step("rmr_query", (_handle(RMR), _MASKS[RMR])),
-    Step("rmr_bind", (_handle(RMR), _own(LMR), _OFFSET, _LENGTH, _PRIVILEGES, _handle(EP), _FLAGS)),
+    Step("rmr_bind", (_handle(RMR), _LMRS, _OFFSET, _LENGTH, _PRIVILEGES, _handle(EP), _FLAGS)),
     Step("rmr_free", (_handle(RMR),)),
     Step("evd_create", (_new(EVD), _COUNT, _optional(CNO), _EVD_FLAGS)),
     Step("evd_query", (_TAKEN_FROM, _MASKS[EVD])),
@@ -155,8 +174,8 @@ _ALL = (
     Step("srq_query", (_handle(SRQ), _MASKS[SRQ])),
     Step("srq_resize", (_handle(SRQ), _RECEIVES)),
     Step("srq_set_lw", (_handle(SRQ), _MARK)),
-    Step("srq_post_recv", (_handle(SRQ), _own(LMR), _OFFSET, _LENGTH)),
-    Step("srq_post_segments", (_handle(SRQ), _own(LMR), _LENGTH, _SEGMENTS)),
+    Step("srq_post_recv", (_handle(SRQ), _LMRS, _OFFSET, _LENGTH)),
+    Step("srq_post_segments", (_handle(SRQ), _LMRS, _LENGTH, _SEGMENTS)),
     Step("srq_free", (_handle(SRQ),)),
     Step("ep_create", (_new(EP), _handle(PZ), *(_handle(EVD) for _ in range(3)), _DEPTH, _DEPTH)),
     Step(
@@ -175,12 +194,12 @@ _ALL = (
     Step("ep_modify_number", (_handle(EP), _NUMBER_FIELDS, _NUMBERS)),
     Step("ep_recv_query", (_handle(EP),)),
     Step("ep_set_watermark", (_handle(EP), _MARK, _MARK)),
-    Step("ep_post_recv", (_handle(EP), _own(LMR), _OFFSET, _LENGTH, _RECV_FLAGS)),
-    Step("ep_post_send", (_handle(EP), _own(LMR), _OFFSET, _LENGTH, _FLAGS)),
-    Step("ep_post_recv_segments", (_handle(EP), _own(LMR), _LENGTH, _SEGMENTS, _RECV_FLAGS)),
-    Step("ep_post_send_segments", (_handle(EP), _own(LMR), _LENGTH, _SEGMENTS, _FLAGS)),
-    Step("ep_post_rdma_write", (_handle(EP), _own(LMR), _own(LMR), _LENGTH, _FLAGS)),
-    Step("ep_post_rdma_read", (_handle(EP), _own(LMR), _own(LMR), _LENGTH, _FLAGS)),
+    Step("ep_post_recv", (_handle(EP), _LMRS, _OFFSET, _LENGTH, _RECV_FLAGS)),
+    Step("ep_post_send", (_handle(EP), _LMRS, _OFFSET, _LENGTH, _FLAGS)),
+    Step("ep_post_recv_segments", (_handle(EP), _LMRS, _LENGTH, _SEGMENTS, _RECV_FLAGS)),
+    Step("ep_post_send_segments", (_handle(EP), _LMRS, _LENGTH, _SEGMENTS, _FLAGS)),
+    Step("ep_post_rdma_write", (_handle(EP), _LMRS, _LMRS, _LENGTH, _FLAGS)),
+    Step("ep_post_rdma_read", (_handle(EP), _LMRS, _LMRS, _LENGTH, _FLAGS)),
     Step("ep_connect", (_handle(EP), _QUALIFIER, _PRIVATE)),
     Step("ep_connect_within", (_handle(EP), _QUALIFIER, _PRIVATE, (BRIEFLY, SOON))),
     Step("ep_dup_connect", (_handle(EP), _handle(EP), _PRIVATE)),
@@ -205,7 +224,7 @@ _ALL = (
 STEPS: Mapping[str, Step] = {step.name: step for step in _ALL}
 
 # The objects of the calls, as a user names them on the command line.
-OBJECTS = tuple(dict.fromkeys(step.name.partition("_")[0] for step in _ALL))
+OBJECTS = tuple(dict.fromkeys(step.name.partition("_")[0] for step in _ALL if step.args))
 
 
 # What all EPs of the first steps are made of.
@@ -490,6 +509,123 @@ def deep(count: int) -> list[str]:
     return [*steps, f"srq_free {srq}"]
 
 
+def other_ia() -> list[str]:
+    """The steps that open a second IA, with objects as the first steps make them."""
+    evds = [named(EVD, OTHER + slot) for slot in range(4)]
+    flags = (DTO_FLAG, DTO_FLAG | RMR_BIND_FLAG, CONNECTION_FLAG, CR_FLAG)
+    zone = named(PZ, OTHER)
+    made_of = " ".join(map(str, (zone, *evds[:3])))
+    return _chain(
+        "ia_open 64",
+        f"pz_create {zone}",
+        f"lmr_create {named(LMR, OTHER)} {zone} {PRIVILEGES}",
+        f"cno_create {named(CNO, OTHER)}",
+        *(f"evd_create {evd} 64 {NULL} {flag}" for evd, flag in zip(evds, flags, strict=True)),
+        f"srq_create {named(SRQ, OTHER)} {zone} 8 1",
+        f"ep_create {named(EP, OTHER)} {made_of} 8 8",
+        f"psp_create_any {named(PSP, OTHER)} {evds[REQUESTS]}",
+    )
+
+
+def across(from_own: bool) -> list[str]:
+    """The steps that connect an EP of each IA, and send a message and write memory over it."""
+    own, other = 0, OTHER
+    asks, answers = (own, other) if from_own else (other, own)
+    request = named(CR, answers)
+    return _chain(
+        f"psp_query {named(PSP, answers)} {ALL}",
+        f"ep_connect {named(EP, asks)} {named(PSP, answers)} 16",
+        f"evd_wait {named(EVD, answers + REQUESTS)} {request} {LONG} 1",
+        f"cr_query {request} {ALL}",
+        f"cr_accept {request} {named(EP, answers)} 8",
+        f"evd_wait {named(EVD, asks + CONNECTED)} {NULL} {LONG} 1",
+        f"evd_wait {named(EVD, answers + CONNECTED)} {NULL} {LONG} 1",
+        f"ep_post_recv {named(EP, answers)} {named(LMR, answers)} 0 64 0",
+        f"ep_post_send {named(EP, asks)} {named(LMR, asks)} 64 64 0",
+        f"evd_wait {named(EVD, answers + RECEIVED)} {NULL} {SOON} 1",
+        f"evd_wait {named(EVD, asks + REQUESTED)} {NULL} {SOON} 1",
+        f"ep_post_rdma_write {named(EP, asks)} {named(LMR, asks)} {named(LMR, answers)} 64 0",
+        f"evd_wait {named(EVD, asks + REQUESTED)} {NULL} {SOON} 1",
+        "private_again",
+    )
+
+
+def foreign(step: str) -> list[str]:
+    """A step on objects of both IAs; what it may have changed is asked for."""
+    return [
+        step,
+        f"ep_query {named(EP, 0)} {ALL}",
+        f"evd_query {named(EVD, 0)} {ALL}",
+        f"pz_free {named(PZ, OTHER)}",
+    ]
+
+
+def closed(gracefully: int) -> list[str]:
+    """The steps that close the second IA, and look at what is left of the connection to it."""
+    return [
+        f"ia_close {gracefully}",
+        f"ep_get_status {named(EP, 0)}",
+        "ia_query 0",
+        f"evd_wait {named(EVD, CONNECTED)} {NULL} {SOON} 1",
+        f"pz_create {named(PZ, OTHER)}",
+    ]
+
+
+def endless(least: int, *ends: str) -> list[str]:
+    """The steps that end the wait of a thread which has no timeout."""
+    return [
+        *_chain(
+            f"evd_create {_OWN} 16 {NULL} {SOFTWARE_FLAG}",
+            f"evd_waiter {_OWN} {ENDLESSLY} {least}",
+            *ends,
+        ),
+        f"evd_join {NULL}",
+        f"evd_query {_OWN} {ALL}",
+        f"evd_clear_unwaitable {_OWN}",
+        f"evd_dequeue {_OWN} {NULL}",
+    ]
+
+
+def endless_of_cno() -> list[str]:
+    """The same for a wait on a CNO."""
+    return _chain(
+        f"evd_create {_OWN} 16 {named(CNO, 0)} {SOFTWARE_FLAG}",
+        f"cno_waiter {named(CNO, 0)} {ENDLESSLY}",
+        f"evd_post_se {_OWN}",
+        f"evd_join {NULL}",
+        f"evd_dequeue {_OWN} {NULL}",
+    )
+
+
+def endless_connection() -> list[str]:
+    """The same for a wait that the acceptance of a request ends."""
+    waits = f"evd_waiter {named(EVD, CONNECTED)} {ENDLESSLY} 1"
+    return [
+        *_chain(
+            f"psp_query {named(PSP, 0)} {ALL}",
+            waits,
+            *_asks_psp(0),
+            f"cr_accept {_REQUEST} {named(EP, 1)} 8",
+        ),
+        f"evd_join {NULL}",
+        *_told(1, SOON),
+        "private_again",
+    ]
+
+
+def endless_message(sender: int, receiver: int) -> list[str]:
+    """The same for a wait that a message ends, if the EPs are connected."""
+    return [
+        *_chain(
+            f"ep_post_recv {named(EP, receiver)} {named(LMR, 0)} 0 64 0",
+            f"evd_waiter {named(EVD, RECEIVED)} {ENDLESSLY} 1",
+            f"ep_post_send {named(EP, sender)} {named(LMR, 0)} 64 64 0",
+        ),
+        f"evd_join {NULL}",
+        f"evd_wait {named(EVD, REQUESTED)} {NULL} {SOON} 1",
+    ]
+
+
 def kept(kind: int, *between: str) -> list[str]:
     """The steps that give an object a context, and ask for it after others."""
     return [
@@ -534,6 +670,35 @@ CHAINS: Sequence[Sequence[str]] = (
     *(flagged(*flags) for flags in ((UNSIGNALLED, 0), (0, UNSIGNALLED), (SOLICITED, THRESHOLD))),
     deep(40),
     deep(300),
+    other_ia(),
+    *(across(from_own) for from_own in (True, True, False, False)),
+    *(closed(gracefully) for gracefully in (1, 0)),
+    *map(
+        foreign,
+        (
+            f"evd_modify_cno {named(EVD, 0)} {named(CNO, OTHER)}",
+            f"evd_create {named(EVD, 5)} 8 {named(CNO, OTHER)} {DTO_FLAG}",
+            f"lmr_create {named(LMR, 1)} {named(PZ, OTHER)} {PRIVILEGES}",
+            f"srq_create {named(SRQ, 1)} {named(PZ, OTHER)} 8 1",
+            f"ep_modify_handle {named(EP, 0)} 64 {named(PZ, OTHER)}",
+            f"ep_modify_handle {named(EP, 1)} 128 {named(EVD, OTHER)}",
+            f"ep_create {named(EP, 3)} {named(PZ, OTHER)} {named(EVD, 0)} {named(EVD, 1)}"
+            f" {named(EVD, 2)} 8 8",
+            f"ep_create {named(EP, 3)} {named(PZ, 0)} {named(EVD, OTHER)} {named(EVD, 1)}"
+            f" {named(EVD, 2)} 8 8",
+            f"ep_create_with_srq {named(EP, 3)} {_MADE_OF} {named(SRQ, OTHER)} 8 8",
+            f"psp_create_any {named(PSP, 1)} {named(EVD, OTHER + REQUESTS)}",
+            f"ep_post_send {named(EP, 0)} {named(LMR, OTHER)} 0 8 0",
+            f"ep_dup_connect {named(EP, OTHER)} {named(EP, 0)} 8",
+        ),
+    ),
+    *(endless(1, f"evd_post_se {_OWN}") for _ in range(2)),
+    endless(2, f"evd_post_se {_OWN}", f"evd_post_se {_OWN}"),
+    endless(1, f"evd_set_unwaitable {_OWN}"),
+    endless(1, f"evd_disable {_OWN}", f"evd_set_unwaitable {_OWN}"),
+    endless_of_cno(),
+    endless_connection(),
+    *(endless_message(*pair) for pair in ((0, 1), (1, 0))),
     kept(EVD, f"evd_resize {named(EVD, 0)} 128"),
     kept(SRQ, f"srq_resize {named(SRQ, 0)} 32"),
     kept(EP, f"ep_disconnect {named(EP, 0)} 1", f"ep_reset {named(EP, 0)}"),
@@ -544,6 +709,8 @@ OPENINGS = (connection(0, 1), connection(0, 2), connection(2, 1), reserved(0, 1)
 # So many parts of a program are chains, and so many steps are on an object that was just freed;
 # so many programs begin with a connection; by so much may their steps be thinned out.
 _CHAINS_OF_ALL, _FREED_OF_ALL, _CONNECTED_OF_ALL = 1 / 5, 1 / 15, 2 / 3
+# So many programs have a second IA from the beginning.
+_OTHER_OF_ALL = 1 / 3
 _LEFT_OUT = (0.0, 0.1, 0.5, 0.8)
 
 # What frees an object of a kind.
@@ -568,7 +735,7 @@ class Programs:
     """
 
     def __init__(self, objects: Sequence[str], most: int, seed: int) -> None:
-        self._names = [name for name in STEPS if name.partition("_")[0] in objects]
+        self._names = [name for name in STEPS if _is_of(name, objects)]
         self._chains = [chain for chain in CHAINS if _of_objects(chain, objects)]
         self._most = most
         self._seed = seed
@@ -581,6 +748,8 @@ class Programs:
         lines = beginning()
         if len(self._chains) == len(CHAINS) and draw.random() < _CONNECTED_OF_ALL:
             lines += draw.choice(OPENINGS)
+        if len(self._chains) == len(CHAINS) and draw.random() < _OTHER_OF_ALL:
+            lines += other_ia()
         for _ in range(draw.randint(self._most // 2, self._most)):
             if self._chains and draw.random() < _CHAINS_OF_ALL:
                 lines += draw.choice(self._chains)
@@ -593,6 +762,8 @@ class Programs:
     def _of_freed(self, step: Step, draw: Random) -> list[str]:
         """A step on an object that was freed just before, if it is a step on an object."""
         name, *args = step.line(draw).split()
+        if not args or name.startswith("ia_"):
+            return [" ".join((name, *args))]
         number = int(args[0])
         ends = _ENDS.get(number // BY_KIND)
         if ends not in self._names or number % BY_KIND >= FREED or "create" in name:
@@ -609,4 +780,10 @@ def simpler(line: str) -> Iterator[str]:
 
 def _of_objects(chain: Sequence[str], objects: Sequence[str]) -> bool:
     """Whether each call of a chain is of these objects."""
-    return all(line.removeprefix("&").partition("_")[0] in objects for line in chain)
+    return all(_is_of(line.removeprefix("&"), objects) for line in chain)
+
+
+def _is_of(line: str, objects: Sequence[str]) -> bool:
+    """Whether a step's call is of these objects; a look at memory is of requests and EPs."""
+    of = line.partition("_")[0]
+    return of in objects or (of == "private" and {"cr", "ep"} <= {*objects})
