@@ -93,6 +93,7 @@ struct walk {
         struct told told[TOLD_MOST];
         DAT_HANDLE at[KINDS][SLOTS];
         DAT_HANDLE freed[KINDS][SLOTS]; /* since when nothing was made */
+        bool of_other[KINDS][SLOTS];    /* it is of the second IA */
         struct memory memory[SLOTS];    /* of the LMRs */
         DAT_RMR_CONTEXT bound[SLOTS];
         DAT_CONN_QUAL qualifier[SLOTS]; /* of the PSPs */
@@ -144,11 +145,24 @@ static bool is_free(struct walk *walk, long number, enum kind kind)
         return at && number / BY_KIND == kind && *at == DAT_HANDLE_NULL;
 }
 
+/* An object is of the IA that another number is of: its own, or that of what it was made by. */
+static void belongs(struct walk *walk, long number, long with)
+{
+        const DAT_HANDLE *at = place(walk, with);
+
+        if (!at)
+                return;
+        walk->of_other[number / BY_KIND][number % BY_KIND] =
+            number == with ? slot_of(with) >= OTHER_SLOTS
+                           : walk->of_other[with / BY_KIND][with % BY_KIND];
+}
+
 static DAT_RETURN keep(struct walk *walk, long number, DAT_RETURN ret, const DAT_HANDLE *made)
 {
         if (dat_is(ret, DAT_SUCCESS)) {
                 memset(walk->freed, 0, sizeof(walk->freed));
                 *place(walk, number) = *made;
+                belongs(walk, number, number);
         }
         return ret;
 }
@@ -310,10 +324,14 @@ static DAT_RETURN lmr_free(struct walk *walk, const long *arg)
 static DAT_RETURN rmr_create(struct walk *walk, const long *arg)
 {
         DAT_RMR_HANDLE made = DAT_HANDLE_NULL;
+        DAT_RETURN ret;
 
         if (!is_free(walk, arg[0], RMR))
                 return walk->said;
-        return keep(walk, arg[0], dat_rmr_create(named(walk, arg[1]), &made), &made);
+        ret = keep(walk, arg[0], dat_rmr_create(named(walk, arg[1]), &made), &made);
+        if (dat_is(ret, DAT_SUCCESS))
+                belongs(walk, arg[0], arg[1]);
+        return ret;
 }
 
 static DAT_RETURN rmr_query(struct walk *walk, const long *arg)
@@ -395,7 +413,7 @@ static DAT_RETURN evd_post_se(struct walk *walk, const long *arg)
  * A connection request that was taken goes to its slot; it is rejected where that has one. The
  * private data of an acceptance is looked at again later.
  */
-static void take_event(struct walk *walk, long number, const char *clause, DAT_RETURN ret,
+static void take_event(struct walk *walk, long evd, long number, const char *clause, DAT_RETURN ret,
                        const DAT_EVENT *event)
 {
         const DAT_CONNECTION_EVENT_DATA *data = &event->event_data.connect_event_data;
@@ -409,10 +427,12 @@ static void take_event(struct walk *walk, long number, const char *clause, DAT_R
         if (event->event_number != DAT_CONNECTION_REQUEST_EVENT)
                 return;
         request = event->event_data.cr_arrival_event_data.cr_handle;
-        if (is_free(walk, number, CR))
+        if (is_free(walk, number, CR)) {
                 keep(walk, number, ret, &request);
-        else
+                belongs(walk, number, evd);
+        } else {
                 dat_cr_reject(request);
+        }
 }
 
 static DAT_RETURN evd_dequeue(struct walk *walk, const long *arg)
@@ -420,7 +440,7 @@ static DAT_RETURN evd_dequeue(struct walk *walk, const long *arg)
         DAT_EVENT event;
         DAT_RETURN ret = dat_evd_dequeue(named(walk, arg[0]), &event);
 
-        take_event(walk, arg[1], "evd_dequeue/private_data_lasts", ret, &event);
+        take_event(walk, arg[0], arg[1], "evd_dequeue/private_data_lasts", ret, &event);
         return ret;
 }
 
@@ -431,7 +451,7 @@ static DAT_RETURN evd_wait(struct walk *walk, const long *arg)
         DAT_RETURN ret = dat_evd_wait(named(walk, arg[0]), (DAT_TIMEOUT)(arg[2] * US_PER_MS),
                                       count_of(arg[3]), &event, &more);
 
-        take_event(walk, arg[1], "evd_wait/private_data_lasts", ret, &event);
+        take_event(walk, arg[0], arg[1], "evd_wait/private_data_lasts", ret, &event);
         return ret;
 }
 
@@ -483,8 +503,8 @@ static void join(struct walk *walk, long number)
                 woken = expect_awake(sleeper->waiter);
                 walk->said = woken.ret;
                 if (sleeper->kind == EVD)
-                        take_event(walk, number, "evd_wait/private_data_lasts", woken.ret,
-                                   &woken.event);
+                        take_event(walk, sleeper->on, number, "evd_wait/private_data_lasts",
+                                   woken.ret, &woken.event);
                 waiter_end(t, sleeper->waiter);
         }
         walk->sleeper_count = 0;
@@ -1034,6 +1054,7 @@ static DAT_RETURN ia_open_other(struct walk *walk, const long *arg)
                 memset(walk->freed, 0, sizeof(walk->freed));
                 walk->other = made;
                 walk->at[EVD][OTHER_ASYNC_SLOT] = async;
+                walk->of_other[EVD][OTHER_ASYNC_SLOT] = true;
         }
         return ret;
 }
@@ -1055,9 +1076,11 @@ static DAT_RETURN ia_close_other(struct walk *walk, const long *arg)
 
         join(walk, NO_OBJECT);
         look_again(walk);
-        for (unsigned int slot = OTHER_SLOTS; slot < OTHER_ASYNC_SLOT; slot++) {
-                forget(walk, walk->at[EP][slot]);
-                forget(walk, walk->at[CR][slot]);
+        for (unsigned int slot = 0; slot < SLOTS; slot++) {
+                if (walk->of_other[EP][slot])
+                        forget(walk, walk->at[EP][slot]);
+                if (walk->of_other[CR][slot])
+                        forget(walk, walk->at[CR][slot]);
         }
         ret = dat_ia_close(walk->other, arg[0] ? DAT_CLOSE_GRACEFUL_FLAG : DAT_CLOSE_ABRUPT_FLAG);
         if (!dat_is(ret, DAT_SUCCESS))
@@ -1065,8 +1088,9 @@ static DAT_RETURN ia_close_other(struct walk *walk, const long *arg)
         walk->other = DAT_HANDLE_NULL;
         memset(walk->freed, 0, sizeof(walk->freed));
         for (enum kind kind = PZ; kind < KINDS; kind++)
-                for (unsigned int slot = OTHER_SLOTS; slot <= OTHER_ASYNC_SLOT; slot++)
-                        walk->at[kind][slot] = DAT_HANDLE_NULL;
+                for (unsigned int slot = 0; slot < SLOTS; slot++)
+                        if (walk->of_other[kind][slot])
+                                walk->at[kind][slot] = DAT_HANDLE_NULL;
         return ret;
 }
 

@@ -11,7 +11,7 @@ import pytest
 from results.errors import InputError
 from results.runlog.walks import Wrong
 from runners.campaign.explore.emit import CALLS, case_of
-from runners.campaign.explore.steps import CR, EVD, OTHER, PZ, STEPS, beginning, named
+from runners.campaign.explore.steps import CR, EVD, OTHER, PZ, RMR, STEPS, beginning, named
 from tests.runners.fake_checkout import REPOSITORY
 
 COMPILE = ("cc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-fsyntax-only")
@@ -67,12 +67,15 @@ LAST = Wrong("CRASH", "dat_cr_reject", "", 0, "SIGSEGV")
 def test_upper_slots_are_of_the_second_ia(tmp_path: Path) -> None:
     """What a close took is the null handle, and what is left is freed before the IA is closed."""
     zone = named(PZ, OTHER)
-    program = ["ia_open 64", f"pz_create {zone}", "ia_close 0", f"pz_query {zone} -1"]
+    window = named(RMR, 0)
+    program = ["ia_open 64", f"pz_create {zone}", f"rmr_create {window} {zone}", "ia_close 0"]
+    program += [f"pz_query {zone} -1", f"rmr_query {window} -1"]
     program += ["ia_open 64", f"pz_create {zone}"]
     record = told([*program, f"pz_free {zone}", "ia_close 0"])
     text = case_of(program, record, record, LAST, 1)
     assert text.count("dat_pz_create(other, &pz[16])") == 2
     assert "dat_pz_query(DAT_HANDLE_NULL" in text
+    assert "dat_rmr_query(DAT_HANDLE_NULL" in text
     assert text.index("dat_pz_free(pz[16])") < text.rindex("dat_ia_close(other, 0 ?")
     compiles(text, tmp_path)
 

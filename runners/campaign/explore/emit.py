@@ -323,6 +323,7 @@ class _Writer:
     slots: set[int] = field(default_factory=set)  # of objects that exist
     freed: set[int] = field(default_factory=set)  # of those since when nothing was made
     other: bool = False  # whether the second IA is open
+    of_other: set[int] = field(default_factory=set)  # slots of its objects
 
     def body(self, program: Sequence[str]) -> Iterator[str]:
         """Declarations, and a line for each call."""
@@ -415,20 +416,32 @@ class _Writer:
         if name in ("ia_open", "ia_close"):
             self.other = name == "ia_open"
             self.freed.clear()
-            self.slots -= {slot for slot in self.slots if slot % BY_KIND >= OTHER}
+            self.slots -= self.of_other
+            self.of_other.clear()
             if not self.other:
                 yield "other = DAT_HANDLE_NULL;"
         elif _verb(name) in _MAKES:
             self.slots.add(args[0])
+            self._belongs(args[0], args[1] if name == "rmr_create" else args[0])
             self.freed.clear()
         elif _verb(name) in _ENDS:
             self.slots.discard(args[0])
             self.freed.add(args[0])
         elif _is_request(call) and not self._rejects(name, args, call):
             self.slots.add(args[1])
+            self._belongs(args[1], args[0])
             self.freed.clear()
             request = "told.event.event_data.cr_arrival_event_data.cr_handle"
             yield f"{self._handle(args[1])} = {request};"
+
+    def _belongs(self, number: int, by: int) -> None:
+        """An object is of the IA of what it was made by, or of that which its slot is of."""
+        upper = by % BY_KIND >= OTHER and number == by
+        asynchronous = by == BY_KIND * EVD + OTHER_ASYNC_SLOT
+        if upper or asynchronous or by in self.of_other:
+            self.of_other.add(number)
+        else:
+            self.of_other.discard(number)
 
     def _rejects(self, name: str, args: Sequence[int], call: Mapping[str, Any]) -> bool:
         """Whether the puppet rejects the request that the step took, since its slot has one."""
