@@ -9,6 +9,7 @@ void run_exit_success(void);       /* exit(0) */
 void run_leak_child(void);         /* a child process that never ends */
 void run_leak_daemon(void);        /* the same, in a session of its own */
 void run_leak_descriptor(void);    /* of /dev/null */
+void run_leak_heap(void);          /* 64 KiB of malloc() */
 void run_leak_mapping(void);       /* 256 KiB of anonymous memory */
 void run_leak_shared_memory(void); /* a System V segment, which outlives the process */
 void run_leak_thread(void);        /* a thread that never ends */

@@ -62,7 +62,8 @@ LINE_EFFECTS = {"reorder"}
 # What `do = "run"` can name; functions.h declares run_NAME.
 FUNCTIONS = {
     "close_descriptors", "crash", "exit_success", "leak_child", "leak_daemon", "leak_descriptor",
-    "leak_mapping", "leak_shared_memory", "leak_thread", "netdevs_down", "print_verdict",
+    "leak_heap", "leak_mapping", "leak_shared_memory", "leak_thread", "netdevs_down",
+    "print_verdict",
     "request_disturbance", "fill_folders", "continue_in_child", "exhaust_memory",
     "reuse_handles", "rewrite_code", "sleep_50_ms", "sleep_50_us",
     "write_parent_memory",

@@ -26,6 +26,7 @@
 #define AGENT_FD 3
 
 #define LEAKED_MAPPING ((size_t)256 << 10) /* bytes */
+#define LEAKED_HEAP    ((size_t)64 << 10)
 
 static _Noreturn void hang(void)
 {
@@ -192,6 +193,18 @@ void run_rewrite_code(void)
 void run_leak_descriptor(void)
 {
         (void)!open("/dev/null", O_RDONLY);
+}
+
+/* Each block points to the one before it, so that no compiler leaves the allocation out. */
+void run_leak_heap(void)
+{
+        static void *newest;
+        void **block = malloc(LEAKED_HEAP);
+
+        if (!block)
+                return;
+        *block = newest;
+        newest = block;
 }
 
 void run_leak_mapping(void)
