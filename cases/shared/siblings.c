@@ -234,6 +234,21 @@ static void free_kept(struct test *t, struct member *member, bool judged)
         member->kept = DAT_HANDLE_NULL;
 }
 
+/* That the parent of one object is in use is for the page of the parent's call. */
+static void must_hold_parent(struct test *t, const struct member *member)
+{
+        const struct kind *kind = member->kind;
+        DAT_HANDLE alone = DAT_HANDLE_NULL;
+        DAT_RETURN ret;
+
+        must_that_of(kind->create, dat_is(kind->make(member, 0, &alone), DAT_SUCCESS),
+                     "no object is made");
+        ret = kind->end_parent(kind->parent(member->family));
+        must_that(dat_is(ret, DAT_INVALID_STATE), "it returned %s while an object was left",
+                  name_of_return(ret));
+        must_that_of(kind->free, dat_is(kind->end(alone), DAT_SUCCESS), "an object is not freed");
+}
+
 static void rounds_of_both(struct test *t, struct member members[2], bool frees)
 {
         const struct kind *own = members[0].kind;
@@ -263,10 +278,15 @@ static void expect_beside(struct test *t, enum sibling own, const struct sibling
 {
         struct family family = family_for(t, &kinds[own]);
         struct member members[] = {member_for(t, &family, own), member_for(t, &family, row->other)};
+        struct member alone = member_for(t, &family, own);
         DAT_HANDLE parent = kinds[own].parent(&family);
 
         members[0].qual = point_qual(t);
         members[1].qual = members[0].qual + TURNS;
+        if (!of_ia(alone.kind)) {
+                alone.qual = members[1].qual + TURNS;
+                must_hold_parent(t, &alone);
+        }
         rounds_of_both(t, members, frees);
         expect(kinds[own].end_parent(parent), DAT_SUCCESS);
         disown(t, parent);
