@@ -314,7 +314,8 @@ STEPS = (
                 "own_refusals",
                 "ep_modify/empty_mask ep_create/flags_of_postings ep_set_watermark/greatest"
                 " ep_set_watermark/negative ep_disconnect/graceful_while_pending evd_resize/zero"
-                " evd_resize/above_ia_limit lmr_create/no_length set_consumer_context/of_srq"
+                " evd_resize/above_ia_limit lmr_create/no_length lmr_create/length_ignored"
+                " set_consumer_context/of_srq"
                 " srq_create/zero srq_create/too_large srq_create/wrong_mark srq_resize/zero"
                 " srq_resize/too_large srq_set_lw/negative",
             ),

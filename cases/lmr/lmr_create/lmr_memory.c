@@ -20,8 +20,8 @@ FAMILY(lmr_create, length_ignored, ignored)
         struct wire wire = wire_in(t, pz(t));
         unsigned char *memory = arena(t);
         struct region source = region_with(t, .addr = memory + 100, .length = REGION_PAGE);
-        struct region region =
-            created_with(t, .type = DAT_MEM_TYPE_LMR, .of = &source, .length = row->length);
+        struct region region = created_with(t, .type = DAT_MEM_TYPE_LMR, .of = &source,
+                                            .length = row->length, .no_length = row->length == 0);
 
         expect_two(t, &source, &region);
         expect_that(registered_at(&region) <= source.addr,

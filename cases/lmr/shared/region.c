@@ -78,6 +78,8 @@ DAT_RETURN region_create(struct test *t, struct region_opts opts, struct region 
 {
         DAT_RETURN ret;
 
+        if (opts.type == DAT_MEM_TYPE_LMR && !opts.length && !opts.no_length)
+                opts.length = opts.of->length;
         if (opts.type != DAT_MEM_TYPE_LMR && !opts.length)
                 opts.length = REGION_PAGE;
         if (opts.type != DAT_MEM_TYPE_LMR)

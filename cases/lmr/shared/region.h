@@ -31,7 +31,8 @@ struct region_opts {
         DAT_IA_HANDLE ia;              /* ia(t) */
         DAT_MEM_TYPE type;             /* DAT_MEM_TYPE_VIRTUAL */
         unsigned char *addr;           /* new memory: shared where the type is, else private */
-        size_t length;                 /* REGION_PAGE; of an LMR over another: what is ignored */
+        size_t length;                 /* REGION_PAGE; over an LMR: that of the LMR */
+        bool no_length;                /* 0, over an LMR */
         DAT_PZ_HANDLE pz;              /* pz(t) */
         DAT_MEM_PRIV_FLAGS privileges; /* all local and remote ones */
         bool unprivileged;             /* none instead */
