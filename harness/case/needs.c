@@ -22,7 +22,7 @@ static const struct need_row {
         uint64_t need;
         bool of_srq;
         int bits;             /* that are to be set; 0: any will do */
-        const char *flags;    /* the type that names the bits; NULL: they are shown as a number */
+        const char *names;    /* the type that names the values of `bits` */
         int denied;           /* the value that says that it is absent */
         bool (*absent)(void); /* asked instead of an attribute */
 } rows[] = {
@@ -44,7 +44,7 @@ static const struct need_row {
 #define FLAG(flag_, name_)                                                                 \
         {                                                                                  \
                 ATTRIBUTE(flag_##_FLAG, name_, completion_flags_supported),                \
-                    .bits = DAT_COMPLETION_##flag_##_FLAG, .flags = "DAT_COMPLETION_FLAGS" \
+                    .bits = DAT_COMPLETION_##flag_##_FLAG, .names = "DAT_COMPLETION_FLAGS" \
         }
     FLAG(SUPPRESS, "suppress_flag_supported"),
     FLAG(SOLICITED_WAIT, "solicited_wait_flag_supported"),
@@ -80,9 +80,9 @@ static const struct need_row {
     MERGED(RMR_BIND_ASYNC, "merged_rmr_bind_async_supported", 4, 5),
 #undef MERGED
     {ATTRIBUTE(MEM_TYPE_LMR, "mem_type_lmr_supported", lmr_mem_types_supported),
-     .bits = DAT_MEM_TYPE_LMR},
+     .bits = DAT_MEM_TYPE_LMR, .names = "DAT_MEM_TYPE"},
     {ATTRIBUTE(MEM_TYPE_SHARED, "mem_type_shared_supported", lmr_mem_types_supported),
-     .bits = DAT_MEM_TYPE_SHARED_VIRTUAL},
+     .bits = DAT_MEM_TYPE_SHARED_VIRTUAL, .names = "DAT_MEM_TYPE"},
 #undef ATTRIBUTE
     {.name = "end_to_end_completion_supported",
      .attribute = "transport_is_iwarp",
@@ -229,12 +229,10 @@ static void describe(const struct need_row *row, const struct probe *probe,
         if (is_untold(row, probe))
                 snprintf(text, size, "%s = %d: %s", row->name, (found->present & row->need) != 0,
                          found_by(row, found));
-        else if (row->flags && denies(row, &probe->provider_attr))
+        else if (row->names && denies(row, &probe->provider_attr))
                 snprintf(text, size, "%s = %s: no %s", row->attribute,
-                         value_names(&(struct value_text){.length = 0}, row->flags, (uint32_t)said),
+                         value_names(&(struct value_text){.length = 0}, row->names, (uint32_t)said),
                          row->name);
-        else if (row->bits && denies(row, &probe->provider_attr))
-                snprintf(text, size, "%s = 0x%x: no %s", row->attribute, said, row->name);
         else
                 snprintf(text, size, "%s = %d", row->attribute, said);
 }

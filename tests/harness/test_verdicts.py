@@ -85,7 +85,7 @@ DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
         (
             "provider/has/shared_memory",
             "UNSUPPORTED",
-            "lmr_mem_types_supported = 0x0: no mem_type_shared_supported",
+            "lmr_mem_types_supported = DAT_MEM_TYPE_VIRTUAL: no mem_type_shared_supported",
         ),
         ("provider/has/provider_made", "UNSUPPORTED", "ep_creator = 0"),
         ("provider/has/consumer_made", "PASS", ""),
