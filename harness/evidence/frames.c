@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <ucontext.h>
 
 /* frames_take(), the handler, and the one that the kernel returns from it through. */
 #define FRAMES_OF_HANDLER 3
@@ -24,7 +25,7 @@ static void describe(char *text, size_t size, void *address)
         uintptr_t base;
 
         if (!dladdr(address, &info) || !info.dli_fname) {
-                snprintf(text, size, "%p", address);
+                snprintf(text, size, "0x%" PRIxPTR, (uintptr_t)address);
                 return;
         }
         base = (uintptr_t)(info.dli_sname ? info.dli_saddr : info.dli_fbase);
@@ -49,6 +50,34 @@ __attribute__((noinline)) void frames_take(struct frames *frames)
         for (int i = 0; i < count; i++)
                 frames->address[i] = all[i + FRAMES_OF_HANDLER];
         frames->count = (uint32_t)count;
+}
+
+static void *pointer_in(const void *machine_register)
+{
+        void *pointer;
+
+        memcpy(&pointer, machine_register, sizeof(pointer));
+        return pointer;
+}
+
+/*
+ * At its first instruction a function has its caller's address on top of the stack, or in a
+ * register.
+ */
+void frames_take_caller(struct frames *frames, const void *context)
+{
+        const mcontext_t *machine = &((const ucontext_t *)context)->uc_mcontext;
+
+#if defined(__x86_64__)
+        frames->address[0] = pointer_in(&machine->gregs[REG_RIP]);
+        frames->address[1] = *(void *const *)pointer_in(&machine->gregs[REG_RSP]);
+#elif defined(__aarch64__)
+        frames->address[0] = pointer_in(&machine->pc);
+        frames->address[1] = pointer_in(&machine->regs[30]);
+#else
+#error "where a call's return address is"
+#endif
+        frames->count = 2;
 }
 
 void frames_describe(struct frames *frames)

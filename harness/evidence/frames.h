@@ -27,6 +27,12 @@ void frames_prepare(void);
 void frames_take(struct frames *frames);
 
 /*
+ * Where a call led that went astray, as through a null pointer, and who made it: what the handler
+ * that was given this context interrupted has no stack that frames_take() knows.
+ */
+void frames_take_caller(struct frames *frames, const void *context);
+
+/*
  * The same in words, "libdaplref.so(srq_resize+0x12)". That is not safe in a process that is no
  * more whole: it may crash, or never return; what was described until then stays.
  */

@@ -70,7 +70,7 @@ def run_and_go_on(agent: Agent, case: str, **more: Any) -> Outcome:
 
 @pytest.mark.parametrize(
     ("act", "signal"),
-    [("crash", "SIGSEGV"), ("abort", "SIGABRT"), ("stack", "SIGSEGV")],
+    [("crash", "SIGSEGV"), ("abort", "SIGABRT"), ("stack", "SIGSEGV"), ("astray", "SIGSEGV")],
 )
 def test_crash_in_the_provider(agent_on: MakeAgent, act: str, signal: str) -> None:
     outcome = run_and_go_on(agent_on(f"resize={act}"), "provider/resizes")

@@ -46,6 +46,15 @@ __attribute__((no_sanitize("undefined"))) static DAT_RETURN crash(void)
         return DAT_SUCCESS;
 }
 
+/* As a provider does that calls by an entry of a table that is not filled. */
+__attribute__((noinline, no_sanitize("undefined"))) static DAT_RETURN crash_astray(void)
+{
+        DAT_RETURN (*volatile nobody)(void) = NULL;
+        DAT_RETURN ret = nobody(); /* NOLINT(clang-analyzer-core.CallAndMessage): that is the act */
+
+        return ret + 1;
+}
+
 static DAT_RETURN crash_by_abort(void)
 {
         abort();
@@ -472,6 +481,7 @@ DAT_RETURN misbehave(const char *site)
         } acts[] = {
             {"crash", crash},
             {"abort", crash_by_abort},
+            {"astray", crash_astray},
             {"stack", crash_by_stack},
             {"hang", hang},
             {"hang_deaf", hang_deaf},
