@@ -28,24 +28,6 @@ static void write_field(struct writer *writer, const char *name, const char *tex
         write_text(writer, text, strnlen(text, size));
 }
 
-void render_begin(struct render *render, const char *kind)
-{
-        struct writer *writer = &render->writer;
-
-        writer_reset(writer);
-        write_open(writer, '{');
-        write_string(writer, "type", "event");
-        write_count(writer, "seq", render->seq);
-        write_string(writer, "kind", kind);
-}
-
-void render_end(struct render *render)
-{
-        write_close(&render->writer, '}');
-        if (!render->writer.lost)
-                render->emit(render->context, render->writer.at, render->writer.length);
-}
-
 static void emit_text(struct render *render, const char *kind, const char *text, size_t size)
 {
         render_begin(render, kind);

@@ -8,6 +8,24 @@
 #include "evidence/typed.h"
 #include "evidence/value.h"
 
+void render_begin(struct render *render, const char *kind)
+{
+        struct writer *writer = &render->writer;
+
+        writer_reset(writer);
+        write_open(writer, '{');
+        write_string(writer, "type", "event");
+        write_count(writer, "seq", render->seq);
+        write_string(writer, "kind", kind);
+}
+
+void render_end(struct render *render)
+{
+        write_close(&render->writer, '}');
+        if (!render->writer.lost)
+                render->emit(render->context, render->writer.at, render->writer.length);
+}
+
 static const unsigned char *span_bytes(const struct call_record *call, const struct call_span *span)
 {
         if (span->length == 0 || (size_t)span->offset + span->length > CALL_BYTES_MAX)

@@ -71,10 +71,10 @@ void write_close(struct writer *writer, char bracket)
         put_char(writer, bracket);
 }
 
-/* A comma where there must be one, and a text in quotes, with `behind` after it. */
-static void put_quoted(struct writer *writer, const char *text, size_t length, const char *behind)
+/* A comma where there must be one, and a text in quotes, with `behind` after it but for 0. */
+static void put_quoted(struct writer *writer, const char *text, size_t length, char behind)
 {
-        size_t more = strlen(behind);
+        size_t more = behind != 0;
         char *to;
 
         separate(writer);
@@ -85,18 +85,19 @@ static void put_quoted(struct writer *writer, const char *text, size_t length, c
         memcpy(to, text, length);
         to += length;
         *to++ = '"';
-        memcpy(to, behind, more);
+        if (more)
+                *to = behind;
         writer->length += length + 2 + more;
 }
 
 void write_plain(struct writer *writer, const char *text, size_t length)
 {
-        put_quoted(writer, text, length, "");
+        put_quoted(writer, text, length, 0);
 }
 
 void write_plain_name(struct writer *writer, const char *name, size_t length)
 {
-        put_quoted(writer, name, length, ":");
+        put_quoted(writer, name, length, ':');
 }
 
 void write_name(struct writer *writer, const char *name)
