@@ -157,5 +157,5 @@ def test_the_steps_can_be_listed(cts: Cts) -> None:
 
 
 def test_folders_that_steps_name_exist() -> None:
-    for name in (*selftest.C_FOLDERS, *selftest.GUEST_TESTS, *selftest.BUILT_TESTS):
+    for name in (*selftest.C_FOLDERS, *selftest.GUEST_TESTS, *selftest.LAB_TESTS):
         assert (REPOSITORY / name).is_dir(), name
