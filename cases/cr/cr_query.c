@@ -87,7 +87,7 @@ static void check_address(struct test *t, const struct known *known, const DAT_C
         expect_that(!is_poison(&param->remote_ia_address_ptr, sizeof(DAT_IA_ADDRESS_PTR)) &&
                         param->remote_ia_address_ptr,
                     "no address is reported");
-        expect_that(same_host(param->remote_ia_address_ptr, ia_attr(t)->ia_address_ptr),
+        expect_that(same_host(param->remote_ia_address_ptr, ia_address(t)),
                     "the address is not that of the IA which asked");
 }
 

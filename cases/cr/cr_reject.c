@@ -20,8 +20,8 @@ static void expect_asks_again(struct test *t, DAT_EP_HANDLE active)
 
         expect(dat_ep_reset(active), DAT_SUCCESS);
         again.active = active;
-        expect(dat_ep_connect(active, ia_attr(t)->ia_address_ptr, again.qual, event_timeout(t), 0,
-                              NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+        expect(dat_ep_connect(active, ia_address(t), again.qual, event_timeout(t), 0, NULL,
+                              DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
                DAT_SUCCESS);
         again.cr = expect_cr_request(t, again.evd, again.point, again.qual);
         expect_cr_accepted(t, &again);

@@ -186,8 +186,8 @@ static void reuse_active(struct test *t, struct loop *loop)
 
         back.requests = request_evd(t);
         back.psp = psp_new(t, back.requests, DAT_PSP_CONSUMER_FLAG, &back.qual);
-        expect(dat_ep_connect(back.active, ia_attr(t)->ia_address_ptr, back.qual, event_timeout(t),
-                              0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+        expect(dat_ep_connect(back.active, ia_address(t), back.qual, event_timeout(t), 0, NULL,
+                              DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
                DAT_SUCCESS);
         back.request = expect_request(t, back.requests, back.psp, back.qual);
         expect_accepted(t, back.request, &back);

@@ -31,8 +31,8 @@ void loop_connect(struct test *t, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual)
         unsigned char data[PRIVATE_SIZE];
 
         loop_private_data(data, OF_REQUEST);
-        must(dat_ep_connect(ep, ia_attr(t)->ia_address_ptr, qual, event_timeout(t), PRIVATE_SIZE,
-                            data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+        must(dat_ep_connect(ep, ia_address(t), qual, event_timeout(t), PRIVATE_SIZE, data,
+                            DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 }
 
 void loop_ask(struct test *t, struct loop *loop)

@@ -54,7 +54,7 @@ DAT_PSP_HANDLE point_elsewhere(struct test *t, DAT_EVD_HANDLE *evd, DAT_CONN_QUA
 
 bool place_is_here(struct test *t, const struct peer_place *place)
 {
-        return same_host(&place->address, ia_attr(t)->ia_address_ptr);
+        return same_host(&place->address, ia_address(t));
 }
 
 void expect_peer_served(struct test *t, const struct peer_place *place)
@@ -231,7 +231,7 @@ void expect_told_of_asker(struct test *t, DAT_CR_HANDLE request, DAT_EP_HANDLE a
                     told.param.private_data_size);
         expect_that(memcmp(told.data, sent, PRIVATE_SIZE) == 0,
                     "the private data is not what was sent");
-        expect_that(same_host(&told.address, ia_attr(t)->ia_address_ptr),
+        expect_that(same_host(&told.address, ia_address(t)),
                     "the address is not that of the IA which asked");
         poison(&param, sizeof(param));
         expect(dat_ep_query(asker, DAT_EP_FIELD_LOCAL_PORT_QUAL, &param), DAT_SUCCESS);

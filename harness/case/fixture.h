@@ -38,6 +38,9 @@ void ia_reopen(struct test *t, DAT_EVD_HANDLE async);
 const DAT_IA_ATTR *ia_attr(struct test *t);
 const DAT_PROVIDER_ATTR *provider_attr(struct test *t);
 
+/* Its address. Where it tells none, the case is BLOCKED by dat_ia_query, which promises it. */
+DAT_IA_ADDRESS_PTR ia_address(struct test *t);
+
 /* Ends the case as BLOCKED where an attribute was left unwritten that declares one of `needs`. */
 void must_be_told(struct test *t, uint64_t needs);
 

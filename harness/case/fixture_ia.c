@@ -117,6 +117,16 @@ const DAT_PROVIDER_ATTR *provider_attr(struct test *t)
         return t->provider_attr;
 }
 
+DAT_IA_ADDRESS_PTR ia_address(struct test *t)
+{
+        DAT_IA_ADDRESS_PTR address = ia_attr(t)->ia_address_ptr;
+
+        if (!address)
+                step_failed(t, STEP_SITE_(t), "dat_ia_query", "DAT_SUCCESS, without an address",
+                            "ia_address_ptr is null, or was left unwritten");
+        return address;
+}
+
 void must_be_told(struct test *t, uint64_t needs)
 {
         char untold[REASON_MAX];

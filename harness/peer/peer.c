@@ -423,7 +423,7 @@ struct peer_ep *peer_ask_by(struct peer *peer, DAT_CONN_QUAL qual, struct peer_a
         char address[64];
 
         must_fit(peer, opts.private_data_size);
-        address_text(ia_attr(peer->t)->ia_address_ptr, address, sizeof(address));
+        address_text(ia_address(peer->t), address, sizeof(address));
         post(peer, "data",
              json_pack("{s:s s:s s:I s:i s:I s:o}", "do", "request", "address", address, "qual",
                        (json_int_t)qual, "reads", (int)peer->reads_out, "timeout",
@@ -538,7 +538,7 @@ static bool out_of_order(struct peer *peer, unsigned long long *packets)
         char address[64];
         char netdev[IF_NAMESIZE];
 
-        address_text(ia_attr(peer->t)->ia_address_ptr, address, sizeof(address));
+        address_text(ia_address(peer->t), address, sizeof(address));
         return netdev_of(address, netdev) > 0 &&
                netdev_out_of_order(netdev, packets, peer->counter, sizeof(peer->counter));
 }

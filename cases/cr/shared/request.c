@@ -95,7 +95,7 @@ struct request request_like(struct test *t, const struct request *other)
 
 void must_ask(struct test *t, const struct request *request, struct asks asks)
 {
-        must(dat_ep_connect(request->active, ia_attr(t)->ia_address_ptr, request->qual,
+        must(dat_ep_connect(request->active, ia_address(t), request->qual,
                             asks.timeout ? asks.timeout : ASKS_FOR * event_timeout(t), asks.size,
                             asks.data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 }

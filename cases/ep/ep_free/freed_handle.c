@@ -148,7 +148,7 @@ FAMILY(ep_free, handle_afterwards, uses)
         struct buf *buf = buf_with(t);
 
         beside.ia = ia(t);
-        beside.address = ia_attr(t)->ia_address_ptr;
+        beside.address = ia_address(t);
         beside.requests = request_evd(t);
         beside.segment = triplet(buf, 0, MESSAGE);
         beside.remote = (DAT_RMR_TRIPLET){

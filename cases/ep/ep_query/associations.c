@@ -75,7 +75,7 @@ CASE(ep_query, without_evds)
 {
         struct known known = {.param = {.ia_handle = ia(t),
                                         .ep_state = DAT_EP_STATE_UNCONNECTED,
-                                        .local_ia_address_ptr = ia_attr(t)->ia_address_ptr,
+                                        .local_ia_address_ptr = ia_address(t),
                                         .pz_handle = pz(t),
                                         .ep_attr = attr_number(t, 1)}};
 

@@ -41,7 +41,7 @@ struct known known_ep(struct test *t, DAT_COUNT i)
                 {
                     .ia_handle = ia(t),
                     .ep_state = DAT_EP_STATE_UNCONNECTED,
-                    .local_ia_address_ptr = ia_attr(t)->ia_address_ptr,
+                    .local_ia_address_ptr = ia_address(t),
                     .pz_handle = zone,
                     .recv_evd_handle = ep_recv_evd(t, ep),
                     .request_evd_handle = ep_request_evd(t, ep),
@@ -82,7 +82,7 @@ void join(struct test *t, struct known *active, struct known *passive)
                 DAT_EP_PARAM other = queried(t, ends[!i]->ep, DAT_EP_FIELD_ALL);
 
                 ends[i]->param.ep_state = DAT_EP_STATE_CONNECTED;
-                ends[i]->param.remote_ia_address_ptr = ia_attr(t)->ia_address_ptr;
+                ends[i]->param.remote_ia_address_ptr = ia_address(t);
                 ends[i]->param.local_port_qual = other.remote_port_qual;
                 ends[i]->param.remote_port_qual = other.local_port_qual;
         }

@@ -151,7 +151,7 @@ static void know_other_end(struct test *t, struct known *known, DAT_EP_HANDLE ot
         DAT_EP_PARAM there = queried(t, other, DAT_EP_FIELD_ALL);
 
         known->param.ep_state = DAT_EP_STATE_CONNECTED;
-        known->param.remote_ia_address_ptr = ia_attr(t)->ia_address_ptr;
+        known->param.remote_ia_address_ptr = ia_address(t);
         known->param.local_port_qual = there.remote_port_qual;
         known->param.remote_port_qual = there.local_port_qual;
 }
@@ -193,7 +193,7 @@ CASE(ep_query, own_of_provider)
         all = queried(t, known.ep, DAT_EP_FIELD_ALL);
         known.param = (DAT_EP_PARAM){
             .ia_handle = ia(t),
-            .local_ia_address_ptr = ia_attr(t)->ia_address_ptr,
+            .local_ia_address_ptr = ia_address(t),
             .pz_handle = pz(t),
             .recv_evd_handle = ep_recv_evd(t, known.ep),
             .request_evd_handle = ep_request_evd(t, known.ep),

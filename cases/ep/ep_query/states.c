@@ -62,7 +62,7 @@ FAMILY(ep_query, in_state, ep_states)
                 DAT_EP_PARAM known = {
                     .ia_handle = ia(t),
                     .ep_state = state,
-                    .local_ia_address_ptr = ia_attr(t)->ia_address_ptr,
+                    .local_ia_address_ptr = ia_address(t),
                     .remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&place.address,
                     .pz_handle = pz(t),
                     .recv_evd_handle = ep_recv_evd(t, ep),

@@ -378,8 +378,8 @@ static DAT_COUNT was_rejected(struct test *t, struct own *own)
 static DAT_COUNT was_not_heard(struct test *t, struct own *own)
 {
         own_post(t, own, POSTS);
-        must(dat_ep_connect(own->ep, ia_attr(t)->ia_address_ptr, point_qual(t), event_timeout(t), 0,
-                            NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+        must(dat_ep_connect(own->ep, ia_address(t), point_qual(t), event_timeout(t), 0, NULL,
+                            DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
         must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
         return not_flushed(t, own);
 }

@@ -48,7 +48,7 @@ void stage_set_for(struct test *t, struct stage *stage, enum way way, DAT_COUNT 
             .way = way,
             .ep = stage->loop.active,
             .like = stage->old.active,
-            .address = ia_attr(t)->ia_address_ptr,
+            .address = ia_address(t),
             .qual = stage->loop.qual,
             .timeout = event_timeout(t),
             .size = PRIVATE_SIZE,

@@ -33,7 +33,7 @@ void ep_turn_time_out(struct test *t, struct loop *loop)
         DAT_COUNT more;
 
         loop_listen(t, loop->requests, DAT_PSP_CONSUMER_FLAG, &loop->qual);
-        must(dat_ep_connect(loop->active, ia_attr(t)->ia_address_ptr, loop->qual, SHORT, 0, NULL,
+        must(dat_ep_connect(loop->active, ia_address(t), loop->qual, SHORT, 0, NULL,
                             DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
         must(dat_evd_wait(ep_connect_evd(t, loop->active), event_timeout(t), 1, &event, &more));
         must_that(event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT ||
@@ -189,8 +189,8 @@ struct loop expect_joined(struct test *t, DAT_EP_HANDLE active, DAT_EP_HANDLE pa
         };
 
         loop.psp = loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
-        expect(dat_ep_connect(active, ia_attr(t)->ia_address_ptr, loop.qual, event_timeout(t), 0,
-                              NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+        expect(dat_ep_connect(active, ia_address(t), loop.qual, event_timeout(t), 0, NULL,
+                              DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
                DAT_SUCCESS);
         loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
         expect_accepted(t, loop.request, &loop);

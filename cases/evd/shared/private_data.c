@@ -128,17 +128,17 @@ static void expect_asked(struct test *t, const struct asked *asked, const char *
 {
         expect_that(memcmp(asked->param.private_data, asked->sent, PRIVATE_SIZE) == 0,
                     "the private data of the request is not what was sent, %s", when);
-        expect_that(same_host(asked->param.remote_ia_address_ptr, ia_attr(t)->ia_address_ptr),
+        expect_that(same_host(asked->param.remote_ia_address_ptr, ia_address(t)),
                     "the request's address is not that of the IA which asked, %s", when);
-        expect_that(!asked->local || same_host(asked->local, ia_attr(t)->ia_address_ptr),
+        expect_that(!asked->local || same_host(asked->local, ia_address(t)),
                     "the address of the request's event is not that of the IA, %s", when);
 }
 
 static void ask(struct test *t, DAT_CONN_QUAL qual, unsigned char *sent, unsigned char first)
 {
         loop_private_data(sent, first);
-        must(dat_ep_connect(ep_with(t), ia_attr(t)->ia_address_ptr, qual, event_timeout(t),
-                            PRIVATE_SIZE, sent, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+        must(dat_ep_connect(ep_with(t), ia_address(t), qual, event_timeout(t), PRIVATE_SIZE, sent,
+                            DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 }
 
 static void query(struct test *t, DAT_CR_HANDLE request, DAT_CR_PARAM *param)

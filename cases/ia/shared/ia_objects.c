@@ -159,8 +159,8 @@ void check_ep(struct test *t, struct held *held)
         loop.passive = ep_with(t);
         evd = request_evd(t);
         psp = psp_new(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
-        expect(dat_ep_connect(held->handle, ia_attr(t)->ia_address_ptr, qual, event_timeout(t), 0,
-                              NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+        expect(dat_ep_connect(held->handle, ia_address(t), qual, event_timeout(t), 0, NULL,
+                              DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
                DAT_SUCCESS);
         expect_accepted(t, expect_request(t, evd, psp, qual), &loop);
 }

@@ -135,8 +135,8 @@ static void ask_as(struct test *t, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, int who
         unsigned char data[PRIVATE_SIZE];
 
         loop_private_data(data, (unsigned char)who);
-        must(dat_ep_connect(ep, ia_attr(t)->ia_address_ptr, qual, event_timeout(t), PRIVATE_SIZE,
-                            data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+        must(dat_ep_connect(ep, ia_address(t), qual, event_timeout(t), PRIVATE_SIZE, data,
+                            DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 }
 
 /* Who asks by the request, of so many. */
