@@ -23,8 +23,7 @@ static void on_crash(int signal, siginfo_t *info, void *context)
                 crash->thread = trace_thread();
                 atomic_store(&crash->signal, (uint32_t)signal);
                 frames_take(&crash->frames);
-                if (crash->frames.count == 0)
-                        frames_take_caller(&crash->frames, context);
+                frames_correct(&crash->frames, context);
                 frames_describe(&crash->frames);
         }
         raise(signal);

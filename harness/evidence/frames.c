@@ -60,23 +60,30 @@ static void *pointer_in(const void *machine_register)
         return pointer;
 }
 
-/*
- * At its first instruction a function has its caller's address on top of the stack, or in a
- * register.
- */
-void frames_take_caller(struct frames *frames, const void *context)
-{
-        const mcontext_t *machine = &((const ucontext_t *)context)->uc_mcontext;
-
 #if defined(__x86_64__)
-        frames->address[0] = pointer_in(&machine->gregs[REG_RIP]);
-        frames->address[1] = *(void *const *)pointer_in(&machine->gregs[REG_RSP]);
+#define COUNTER(machine_) (&(machine_)->gregs[REG_RIP])
+#define CALLER(machine_)  (pointer_in(&(machine_)->gregs[REG_RSP]))
 #elif defined(__aarch64__)
-        frames->address[0] = pointer_in(&machine->pc);
-        frames->address[1] = pointer_in(&machine->regs[30]);
+#define COUNTER(machine_) (&(machine_)->pc)
+#define CALLER(machine_)  (&(machine_)->regs[30])
 #else
 #error "where a call's return address is"
 #endif
+
+/*
+ * At its first instruction a function has its caller's address on top of the stack, or in a
+ * register. Where the code is of no file, there is nothing behind that instruction.
+ */
+void frames_correct(struct frames *frames, const void *context)
+{
+        const mcontext_t *machine = &((const ucontext_t *)context)->uc_mcontext;
+        void *counter = pointer_in(COUNTER(machine));
+        Dl_info info;
+
+        if (dladdr(counter, &info))
+                return;
+        frames->address[0] = counter;
+        frames->address[1] = pointer_in(CALLER(machine));
         frames->count = 2;
 }
 

@@ -27,10 +27,10 @@ void frames_prepare(void);
 void frames_take(struct frames *frames);
 
 /*
- * Where a call led that went astray, as through a null pointer, and who made it: what the handler
- * that was given this context interrupted has no stack that frames_take() knows.
+ * Of a call that went astray, as through a null pointer, no stack is known: there are two frames
+ * then, where it led and who made it. `context` is that of the handler. It may hang or crash.
  */
-void frames_take_caller(struct frames *frames, const void *context);
+void frames_correct(struct frames *frames, const void *context);
 
 /*
  * The same in words, "libdaplref.so(srq_resize+0x12)". That is not safe in a process that is no
