@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/shared/siblings.h"
 
+#include "case/ep_attr.h"
 #include "cases/shared/beside.h"
 #include "cases/shared/point.h"
 
@@ -184,14 +185,9 @@ static struct family family_for(struct test *t, const struct kind *own)
         family.requests = request_evd(t);
         family.dtos = evd_with(t);
         family.memory = buf_with(t, .pz = pz(t));
-        family.attr = (DAT_EP_ATTR){.service_type = DAT_SERVICE_TYPE_RC,
-                                    .max_message_size = LENGTH,
-                                    .max_rdma_size = LENGTH,
-                                    .qos = DAT_QOS_BEST_EFFORT,
-                                    .max_request_dtos = 4,
-                                    .max_request_iov = 1,
-                                    .max_rdma_write_iov = 1,
-                                    .srq_soft_hw = DAT_HW_DEFAULT};
+        family.attr = ep_attr_modest(ia_attr(t));
+        family.attr.max_recv_dtos = 0;
+        family.attr.max_recv_iov = 0;
         return family;
 }
 
