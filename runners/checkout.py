@@ -11,6 +11,8 @@ from typing import Self
 VERSION = "1.0.0"
 # The commit of a suite that is in no repository.
 UNKNOWN = "unknown"
+# What was landed last, where that is known: a commit.
+BASE_VARIABLE = "UDAPL_CTS_BASE"
 # An installation is in none; it has this file, with what revision() said of the clone.
 COMMIT = "COMMIT"
 
@@ -152,13 +154,21 @@ def revision(root: Path) -> tuple[str, bool]:
     return described.removesuffix("-dirty"), described.endswith("-dirty") or bool(added)
 
 
-def changes(root: Path, base: str = "") -> tuple[str, list[str]] | None:
+def seed(root: Path) -> int:
+    """What a share is drawn by: the commit that `root` is at."""
+    commit, _ = revision(root)
+    return 0 if commit == UNKNOWN else int(commit, 16)
+
+
+def changes(root: Path) -> tuple[str, list[str]] | None:
     """Since when, and which files have changed: a commit, and paths below `root`.
 
-    Since `base` where it is given, else since what the upstream branch has in common with this one,
-    or since the commit before where that is all of this one. None if that is unknown.
+    Since the commit that UDAPL_CTS_BASE names, else since what the upstream branch has in common
+    with this one, or since the commit before where that is all of this one. None if that is
+    unknown.
     """
     head = _git(root, "rev-parse", "HEAD")
+    base = os.environ.get(BASE_VARIABLE, "")
     if not base:
         base = _git(root, "merge-base", "HEAD", "@{upstream}") or ""
         base = "HEAD^" if base in ("", head) else base

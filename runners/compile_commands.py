@@ -7,19 +7,26 @@ with one, by so many commands more that every such file is met under all definit
 compiled with.
 
 Run it as `python -m runners.compile_commands BUILD FOLDER`: it writes the folder's
-compile_commands.json.
+compile_commands.json. With `--share N`, of what a change does not touch it writes one in N, which
+the commit draws.
 """
 
+import argparse
 import json
+import random
 import re
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from runners.checkout import changes, seed
+
+ROOT = Path(__file__).resolve().parents[1]
+# What is said of each file is decided by these.
+CONFIGURATIONS = {".clang-tidy", "CMakePresets.json"}
 NAME = "compile_commands.json"
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 _CONDITION = re.compile(r"^[ \t]*#[ \t]*(?:el)?if(?:n?def)?\b", re.MULTILINE)
@@ -46,14 +53,34 @@ def needed(entries: Sequence[Entry]) -> list[Entry]:
     return [entries[index] for index in sorted(kept)]
 
 
+def drawn(entries: Sequence[Entry], share: int, root: Path) -> list[Entry]:
+    """The entries whose text changed since the base of `root`, and of the others one in `share`.
+
+    All, where it is not known what changed, or where a configuration did.
+    """
+    known = changes(root)
+    if share == 1 or known is None or CONFIGURATIONS.intersection(known[1]):
+        return list(entries)
+    changed = {root / name for name in known[1]}
+    untouched = [i for i, entry in enumerate(entries) if changed.isdisjoint(_texts(entry))]
+    count = len(untouched) * (share - 1) // share
+    left = set(random.Random(seed(root)).sample(untouched, count))
+    return [entry for index, entry in enumerate(entries) if index not in left]
+
+
 def _asks(entry: Entry) -> set[tuple[Path, frozenset[str]]]:
     """The files with a conditional that a command compiles, and the definitions that decide it."""
     words = shlex.split(entry["command"])
-    source = Path(entry["directory"], entry["file"])
-    folders = [Path(word[2:]) for word in words if word.startswith("-I")]
     told = [after for word, after in pairwise(words) if word == "-include"]
     definitions = frozenset([word for word in words if word.startswith("-D")] + told)
-    return {(path, definitions) for path in _closure(source, folders) if _has_condition(path)}
+    return {(path, definitions) for path in _texts(entry) if _has_condition(path)}
+
+
+def _texts(entry: Entry) -> Iterator[Path]:
+    """The file that a command compiles, and the headers that it meets."""
+    words = shlex.split(entry["command"])
+    folders = [Path(word[2:]) for word in words if word.startswith("-I")]
+    return _closure(Path(entry["directory"], entry["file"]), folders)
 
 
 def _closure(source: Path, folders: Sequence[Path]) -> Iterator[Path]:
@@ -88,13 +115,19 @@ def _has_condition(path: Path) -> bool:
     return len(_CONDITION.findall(text)) > len(_GUARD.findall(text))
 
 
-def main(build: Path, folder: Path) -> None:
-    """Write what is needed of the commands of `build` into `folder`, and say how much that is."""
-    entries = json.loads((build / NAME).read_text(encoding="utf-8"))
-    kept = needed(entries)
-    (folder / NAME).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    print(f"{len(kept)} of {len(entries)} compile commands")
+def main() -> None:
+    """Write what is needed of the commands of a build into a folder, and say how much that is."""
+    parser = argparse.ArgumentParser(prog="compile_commands")
+    parser.add_argument("build", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--share", type=int, default=1)
+    asked = parser.parse_args()
+    entries = json.loads((asked.build / NAME).read_text(encoding="utf-8"))
+    every = needed(entries)
+    kept = drawn(every, asked.share, ROOT)
+    (asked.folder / NAME).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    print(f"analysed: {len(kept)} of {len(every)}, which are needed of {len(entries)} commands")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main()

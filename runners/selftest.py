@@ -36,6 +36,8 @@ SYSROOT_PACKAGES = (
 # So many mutants, and the cases without a fault that they are compared with, take less than three
 # minutes on two cores.
 DRAWN_MUTANTS = 800
+# Of the files that a change does not touch, clang-tidy analyses one in so many.
+ANALYSED_SHARE = 3
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,9 @@ class Step:
 
     A command is words as a shell has them, without anything else of a shell. {python} stands for
     the interpreter, {work} for a folder that is made empty before the step; the words {c_files},
-    {guest_tests}, {other_tests}, {drawn} and {pages} for several each. `timeout` is in seconds.
-    What begins with `tells` in its output is shown. A step `of_all` runs with --all only, or if -k
-    names it in full. A step `beside` waits for more than half of its time: it runs while the steps
+    {guest_tests}, {other_tests}, {drawn}, {analysed} and {pages} for several each. `timeout` is in
+    seconds. What begins with `tells` in its output is shown. A step `of_all` runs with --all only,
+    or if -k names it in full. A step `beside` waits for much of its time: it runs while the steps
     after it run, one such step at a time.
     """
 
@@ -147,12 +149,13 @@ STEPS = (
     ),
     Step(
         "tidy",
-        "C sources, analysed by clang-tidy",
+        "C sources that a change touches, and a drawn share or --all, analysed by clang-tidy",
         [
-            "{python} -m runners.compile_commands build/clang {work}",
+            "{python} -m runners.compile_commands build/clang {work} {analysed}",
             "run-clang-tidy -quiet -p {work} '^(?!.*/build/).*[.]c$'",
         ],
         timeout=1200,
+        tells="analysed: ",
     ),
     Step(
         "spec",
@@ -171,6 +174,7 @@ STEPS = (
         ["{python} -m tests.docs.commands"],
         timeout=1200,
         tells="commands ran: ",
+        beside=True,
     ),
     Step(
         "docs-fresh",
@@ -184,6 +188,7 @@ STEPS = (
         "hostile",
         "liars, wild input, damaged records, disturbed runs: the short form of tests.hostile",
         ["{python} -m tests.hostile --short"],
+        beside=True,
     ),
     Step(
         "guests",
@@ -194,7 +199,7 @@ STEPS = (
     Step(
         "provider",
         "the reference provider's own tests, in one guest, in two, and in one of two processors",
-        ["ctest --test-dir build/default -L guest -j 2 --output-on-failure --no-tests=error"],
+        ["ctest --test-dir build/default -L guest -j 3 --output-on-failure --no-tests=error"],
         timeout=900,
     ),
     Step(
@@ -608,6 +613,7 @@ class _Runner:
                 for name in (*GUEST_TESTS, *LAB_TESTS, *INSTALLED_TESTS, *RPM_TESTS)
             ],
             "{drawn}": [] if self._everything else ["--draw", str(DRAWN_MUTANTS)],
+            "{analysed}": [] if self._everything else ["--share", str(ANALYSED_SHARE)],
             "{pages}": ["--pages", str(self._pages)] if self._pages else [],
         }
         argv: list[str] = []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.compile_commands import needed
+from runners.compile_commands import drawn, needed
 from tests.runners.fake_checkout import REPOSITORY
 
 ONE, TWO = "-DMAJOR=1", "-DMAJOR=2"
@@ -84,3 +84,52 @@ def test_of_this_project_each_file_is_analysed() -> None:
     assert {entry["file"] for entry in kept} == every
     twice = [entry for entry in kept if entry["file"].endswith("harness/case/fixture_buf.c")]
     assert len(twice) == 2
+
+
+def git(root: Path, *words: str) -> None:
+    """Run git in a repository."""
+    person = ("-c", "user.name=a", "-c", "user.email=a@b")
+    subprocess.run(("git", "-C", root, *person, *words), check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(root: Path) -> Path:
+    """A repository of thirty files, the first two with a header, and two commits."""
+    for number in range(30):
+        (root / f"{number}.c").write_text('#include "a.h"\n' if number < 2 else "int a;\n")
+    (root / "include/a.h").touch()
+    git(root, "init", "-q")
+    for _ in range(2):
+        git(root, "add", "-A")
+        git(root, "commit", "-q", "--allow-empty", "-m", "all")
+    return root
+
+
+def shared(root: Path, share: int = 4) -> list[int]:
+    """The numbers of the files that are drawn."""
+    entries = [
+        {"directory": str(root), "file": f"{number}.c", "command": f"cc -I{root}/include"}
+        for number in range(30)
+    ]
+    return [int(Path(entry["file"]).stem) for entry in drawn(entries, share, root)]
+
+
+def test_a_share_is_drawn_of_what_did_not_change(repository: Path) -> None:
+    first = shared(repository)
+    assert len(first) == 8
+    assert shared(repository) == first
+    assert len(shared(repository, share=1)) == 30
+
+
+def test_what_a_change_touches_is_analysed(repository: Path) -> None:
+    (repository / "include/a.h").write_text("int b;\n")
+    (repository / "7.c").write_text("int b;\n")
+    assert {0, 1, 7} <= set(shared(repository))
+    assert len(shared(repository)) == 3 + 7
+
+
+@pytest.mark.parametrize("name", [".clang-tidy", "CMakePresets.json"])
+def test_all_is_analysed_where_a_configuration_changed(repository: Path, name: str) -> None:
+    (repository / name).touch()
+    git(repository, "add", name)
+    assert len(shared(repository)) == 30

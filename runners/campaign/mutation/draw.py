@@ -3,7 +3,6 @@
 share that is drawn by the commit, so that who runs it again draws the same.
 """
 
-import os
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +11,8 @@ from pathlib import PurePath
 from faults.rows import Fault
 from results.runlog.records import Record
 from runners.catalogue.clauses import Catalogue
-from runners.checkout import UNKNOWN, Checkout, changes, revision
+from runners.checkout import Checkout, changes, seed
 
-# What was landed last, where that is known: a commit.
-BASE_VARIABLE = "UDAPL_CTS_BASE"
 # Of what a change does not touch, however much it does touch, one in so many is drawn.
 AT_LEAST = 20
 
@@ -63,9 +60,8 @@ def draw(
     most: int,
 ) -> Drawn:
     """Draw of `faults` so many that they make some `most` mutants; `mutants` are those of each."""
-    commit, _ = revision(checkout.root)
-    seed = 0 if commit == UNKNOWN else int(commit, 16)
-    base, paths = changes(checkout.root, os.environ.get(BASE_VARIABLE, "")) or ("", ())
+    drawn_by = seed(checkout.root)
+    base, paths = changes(checkout.root) or ("", ())
     pages = touched(catalogue, paths)
     slugs = {page.removeprefix("dat_") for page in pages}
     hostile = [fault for fault in faults if not fault.clause]
@@ -74,7 +70,7 @@ def draw(
     others = [fault for fault in faults if fault.id not in named]
     left = most - sum(mutants[fault.id] for fault in changed)
     left = max(left, sum(mutants[fault.id] for fault in others) // AT_LEAST)
-    for fault in random.Random(seed).sample(others, len(others)):
+    for fault in random.Random(drawn_by).sample(others, len(others)):
         if left <= 0:
             break
         named.add(fault.id)
@@ -82,7 +78,7 @@ def draw(
     return Drawn(
         faults=[fault for fault in faults if fault.id in named],
         known=len(faults),
-        seed=seed,
+        seed=drawn_by,
         base=base,
         pages=pages,
         touched=len(changed),
