@@ -49,6 +49,8 @@ MODES = {
 }
 # A query tells one of its fields wrongly; which one is drawn from the rows of faults/.
 FIELD = "field"
+# What the probe of an agent calls too: then it is to meet the fault, and not the whole IA.
+PROBED = {"dat_ia_query"}
 # Without these no IA is opened, and no case runs.
 VITAL = {"dat_ia_open", "dat_ia_close"}
 WHOLE_IA = "whole"
@@ -131,17 +133,25 @@ def share(part: float, of: float) -> str:
 class Beds:
     """Guests that run jobs side by side; what happens is written to a file."""
 
-    def __init__(self, assignment: Assignment, stack: ExitStack, path: Path) -> None:
+    def __init__(
+        self, checkout: Checkout, assignment: Assignment, stack: ExitStack, path: Path
+    ) -> None:
+        self._checkout, self._assignment = checkout, assignment
         self._file = stack.enter_context(path.open("w", encoding="utf-8", buffering=1))
         self._free: SimpleQueue[tuple[Testbed, Concerned]] = SimpleQueue()
         self._pool = stack.enter_context(ThreadPoolExecutor(GUESTS))
         self._made: dict[str, set[str]] = {}
         for number in range(GUESTS):
-            concerned = Concerned(assignment.controls, self._made)
-            testbed = Testbed(replace(assignment, controls=concerned), 1, f"{number}-")
-            stack.callback(testbed.close)
-            testbed.prepare()
-            self._free.put((testbed, concerned))
+            self._free.put(self._open(stack, assignment, str(number)))
+
+    def _open(
+        self, stack: ExitStack, assignment: Assignment, name: str
+    ) -> tuple[Testbed, Concerned]:
+        concerned = Concerned(assignment.controls, self._made)
+        testbed = Testbed(replace(assignment, controls=concerned), 1, f"{name}-")
+        stack.callback(testbed.close)
+        testbed.prepare()
+        return testbed, concerned
 
     def learn(self, made: Mapping[str, set[str]]) -> None:
         """By case, the calls that it makes of an unbroken provider."""
@@ -155,11 +165,20 @@ class Beds:
             yield records
 
     def _run_lot(self, lot: Sequence[Job]) -> list[Record]:
-        testbed, concerned = self._free.get()
+        bed = self._free.get()
         try:
-            return [self._run(testbed, concerned, job) for job in lot]
+            with ExitStack() as stack:
+                testbed, concerned = self._probing(stack, lot) or bed
+                return [self._run(testbed, concerned, job) for job in lot]
         finally:
-            self._free.put((testbed, concerned))
+            self._free.put(bed)
+
+    def _probing(self, stack: ExitStack, lot: Sequence[Job]) -> tuple[Testbed, Concerned] | None:
+        if not lot or lot[0].call not in PROBED:
+            return None
+        argv = agent_command(self._checkout, lot[0].ia)
+        name = f"{lot[0].call}-{lot[0].mode}"
+        return self._open(stack, replace(self._assignment, argv=argv), name)
 
     def _run(self, testbed: Testbed, concerned: Concerned, job: Job) -> Record:
         records: list[Record] = []
@@ -406,7 +425,7 @@ def main() -> None:
         if not options.plain:
             every_plan = [planned(case, 1) for case in every_case]
             assignment = replace(assignment, controls=controls(catalogue, every_plan))
-        beds = Beds(assignment, stack, folder / FILE)
+        beds = Beds(checkout, assignment, stack, folder / FILE)
         if not options.same:
             for _ in beds.run([Job(case)] for case in cases):
                 pass

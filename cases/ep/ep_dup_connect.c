@@ -196,7 +196,7 @@ CASE(ep_dup_connect, like_broken)
 /* The EP that asks has another zone, other attributes and other EVDs than the one it follows. */
 CASE(ep_dup_connect, keeps_its_own)
 {
-        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
         struct ep_snapshot before;
         struct stage stage;
 

@@ -257,7 +257,7 @@ FAMILY(pz_create, no_send_from_other, places)
 /* An EP of this zone that lets its peer read, connected. */
 static struct peer_ep *read_by_peer(struct test *t, DAT_PZ_HANDLE zone)
 {
-        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
 
         if (ia_attr(t)->max_rdma_read_per_ep_in < 1)
                 unsupported(t, "max_rdma_read_per_ep_in = 0");

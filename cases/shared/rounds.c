@@ -35,7 +35,7 @@ static struct rounds rounds_under(struct test *t, const char *name, DAT_COUNT li
 
 static struct rounds rounds_in(struct test *t, DAT_HANDLE_TYPE type, int share)
 {
-        const DAT_IA_ATTR *attr = ia_attr(t);
+        const DAT_IA_ATTR *attr = ia_attr_if_told(t);
 
         switch (type) {
         case DAT_HANDLE_TYPE_EP:

@@ -185,7 +185,7 @@ static struct family family_for(struct test *t, const struct kind *own)
         family.requests = request_evd(t);
         family.dtos = evd_with(t);
         family.memory = buf_with(t, .pz = pz(t));
-        family.attr = ep_attr_modest(ia_attr(t));
+        family.attr = ep_attr_modest(ia_attr_if_told(t));
         family.attr.max_recv_dtos = 0;
         family.attr.max_recv_iov = 0;
         return family;

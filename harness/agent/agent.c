@@ -41,6 +41,7 @@ struct agent {
         struct host_health health; /* of the host, as the probe left it */
         struct library library;    /* of the IA */
         struct probe threadsafe;   /* of the IA's threadsafe entry */
+        struct probe_job asked;    /* of the probe under way */
         const struct assumptions *assumptions;
         struct trials trials;              /* of what no attribute tells of */
         bool trying;                       /* the run under way is a trial */
@@ -128,6 +129,9 @@ static json_t *describe_ia(struct agent *agent)
                 if (agent->library.sha256[0])
                         json_object_set_new(ia, "sha256", json_string(agent->library.sha256));
                 json_object_set_new(ia, "attributes", render_attributes(probe));
+                if (probe->unasked[0])
+                        json_object_set_new(ia, "unasked",
+                                            text_json(probe->unasked, strlen(probe->unasked)));
         } else {
                 json_object_set_new(ia, "reason", text_json(probe->reason, strlen(probe->reason)));
         }
@@ -200,25 +204,38 @@ static void try_next(struct agent *agent)
                 answer_hello(agent);
 }
 
-/* What was seen by the IA's one entry, and, where that opens, then by its threadsafe one. */
+static bool probe_again(struct agent *agent)
+{
+        return run_probe(&agent->run, &agent->asked, PROBE_DEADLINE_MS) ||
+               refuse(agent, "the host has not the means for a process");
+}
+
+/*
+ * What was seen by the IA's one entry, and, where that opens, then by its threadsafe one. What the
+ * one gave no answer to the other is not asked.
+ */
 static void take_probe(struct agent *agent)
 {
-        const struct probe_job again = {.ia = agent->probe.ia, .threadsafe = true};
         bool first = !agent->ia;
+        bool more =
+            run_probed(&agent->run, &agent->asked, first ? &agent->probe : &agent->threadsafe);
 
-        run_probed(&agent->run, first ? &agent->probe : &agent->threadsafe);
-        if (first) {
+        agent->asked.ia = agent->probe.ia;
+        if (first && !more) {
                 library_learn(&agent->library, agent->probe.library);
                 agent->ia = describe_ia(agent);
         }
         run_forget(&agent->run);
-        if (!first || !agent->probe.open) {
+        if (!more && (!first || !agent->probe.open)) {
                 await_beat(agent);
                 trials_begin(&agent->trials, agent->assumptions, &agent->probe, &agent->threadsafe);
                 try_next(agent);
-        } else if (!run_probe(&agent->run, &again, PROBE_DEADLINE_MS)) {
-                refuse(agent, "the host has not the means for a process");
+                return;
         }
+        if (!more)
+                agent->asked.threadsafe = true;
+        await_beat(agent);
+        probe_again(agent);
 }
 
 /* Nobody can say which of two libraries a process had: it has told of neither. */
@@ -289,9 +306,8 @@ static bool take_hello(struct agent *agent, json_t *message)
         }
         if (agent->greeted || agent->run.kind != RUN_NONE)
                 return refuse(agent, "hello is said twice");
-        if (!run_probe(&agent->run, &(struct probe_job){.ia = agent->named}, PROBE_DEADLINE_MS))
-                return refuse(agent, "the host has not the means for a process");
-        return true;
+        agent->asked = (struct probe_job){.ia = agent->named};
+        return probe_again(agent);
 }
 
 static bool parse_mode(const char *text, enum peer_mode *mode)
@@ -427,6 +443,7 @@ static void host_peer(struct agent *agent, json_int_t seq, const json_t *data)
         json_int_t event_ms = said ? json_integer_value(said) : EVENT_DEFAULT_MS;
         struct peer_job job = {.ia = agent->probe.ia,
                                .address = agent->probe.address,
+                               .unasked = agent->probe.unasked,
                                .event_ms = (unsigned int)event_ms};
         const char *why = "the peer's host is busy with another run";
 
@@ -573,7 +590,8 @@ static void tell_debugger(struct agent *agent)
 
 static bool beats(const struct agent *agent)
 {
-        return agent->run.kind == RUN_CASE || agent->run.kind == RUN_PEER;
+        return agent->run.kind == RUN_CASE || agent->run.kind == RUN_PEER ||
+               (agent->run.kind == RUN_PROBE && agent->asked.asks != PROBE_ASKS_ALL);
 }
 
 /* How long to sleep: until the run wants its turn or a heartbeat is due; -1 without an end. */
@@ -589,7 +607,7 @@ static int sleep_ms(struct agent *agent)
         return wanted >= 0 && wanted < left ? wanted : left;
 }
 
-/* Tells the runner each second of a run, and of trials, that this host still lives. */
+/* Tells the runner each second of a run, of trials, and of more probes that this host lives. */
 static void beat(struct agent *agent)
 {
         json_t *message;
@@ -598,7 +616,7 @@ static void beat(struct agent *agent)
                 return;
         await_beat(agent);
         message = json_pack("{s:s}", "type", "heartbeat");
-        if (!agent->trying)
+        if (!agent->trying && agent->run.kind != RUN_PROBE)
                 json_object_set_new(message, "seq", json_integer((json_int_t)agent->run.seq));
         say(agent, message);
 }

@@ -93,7 +93,50 @@ static bool leads_to_table(DAT_EVD_HANDLE async)
                trace_read(words, table, sizeof(words)) && words[2] && dladdr(words[2], &where) != 0;
 }
 
-static void look(struct probe *probe)
+/* Whether the query of all attributes answered as it should. */
+static bool ask_all(struct probe *probe, DAT_IA_HANDLE ia)
+{
+        DAT_RETURN ret;
+
+        probe->asking = true;
+        ret = attributes_query(dat_ia_query, ia, probe);
+        if (failed(probe, "dat_ia_query", ret))
+                return false;
+        if (!has_attributes(probe)) {
+                snprintf(probe->reason, sizeof(probe->reason),
+                         "dat_ia_query of \"%s\" returned DAT_SUCCESS and wrote no attribute",
+                         probe->ia);
+                return false;
+        }
+        probe->asking = false;
+        return true;
+}
+
+/* An EP knows the address of its IA too. What cannot be had of it is not told. */
+static void ask_address(struct probe *probe, DAT_IA_HANDLE ia)
+{
+        DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
+        DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        DAT_EP_PARAM param = {.local_ia_address_ptr = NULL};
+
+        if (!dat_is(dat_pz_create(ia, &pz), DAT_SUCCESS))
+                return;
+        if (dat_is(dat_evd_create(ia, 64, DAT_HANDLE_NULL,
+                                  DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, &evd),
+                   DAT_SUCCESS)) {
+                if (dat_is(dat_ep_create(ia, pz, evd, evd, evd, NULL, &ep), DAT_SUCCESS)) {
+                        if (dat_is(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS))
+                                address_text(param.local_ia_address_ptr, probe->address,
+                                             sizeof(probe->address));
+                        dat_ep_free(ep);
+                }
+                dat_evd_free(evd);
+        }
+        dat_pz_free(pz);
+}
+
+static void look(struct probe *probe, enum probe_asks asks)
 {
         DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
         DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
@@ -112,15 +155,10 @@ static void look(struct probe *probe)
         }
         dl_iterate_phdr(find_library, probe);
         preload_note(probe);
-        ret = attributes_query(dat_ia_query, ia, probe);
-        if (failed(probe, "dat_ia_query", ret))
+        if (asks == PROBE_ASKS_ALL && !ask_all(probe, ia))
                 return;
-        if (!has_attributes(probe)) {
-                snprintf(probe->reason, sizeof(probe->reason),
-                         "dat_ia_query of \"%s\" returned DAT_SUCCESS and wrote no attribute",
-                         probe->ia);
-                return;
-        }
+        if (asks == PROBE_ASKS_ADDRESS)
+                ask_address(probe, ia);
         ret = dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG);
         if (failed(probe, "dat_ia_close", ret))
                 return;
@@ -150,7 +188,7 @@ void probe_process(const void *arg, struct evidence *evidence, int channel)
         else if (!find_first(probe))
                 goto out;
         descriptors_list(&before);
-        look(probe);
+        look(probe, job->asks);
         descriptors_list(&after);
         descriptors_new(&after, &before);
         keep_left(probe, &after);

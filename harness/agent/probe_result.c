@@ -22,12 +22,16 @@ static bool has_returned(const struct evidence *evidence, const char *name)
         return false;
 }
 
-/* A probe that tells of an IA has opened, asked and closed one, and has come to its end. */
-static bool has_met_ia(const struct run *run)
+/*
+ * A probe that tells of an IA has opened and closed one, has asked it if it was to, and has come to
+ * its end.
+ */
+static bool has_met_ia(const struct run *run, const struct probe_job *job)
 {
         const struct evidence *evidence = run->main.evidence;
 
-        return has_returned(evidence, "dat_ia_openv") && has_returned(evidence, "dat_ia_query") &&
+        return has_returned(evidence, "dat_ia_openv") &&
+               (job->asks != PROBE_ASKS_ALL || has_returned(evidence, "dat_ia_query")) &&
                has_returned(evidence, "dat_ia_close") &&
                evidence_whole(evidence, run->main.secrets->canary) &&
                atomic_load(&evidence->phase) == PHASE_DONE && WIFEXITED(run->main.status) &&
@@ -44,7 +48,7 @@ static void refuse_probe(struct probe *probe)
                  probe->ia);
 }
 
-void run_probed(const struct run *run, struct probe *probe)
+static void take(const struct run *run, const struct probe_job *job, struct probe *probe)
 {
         const struct evidence *evidence = run->main.evidence;
         const char *pending = render_pending(evidence);
@@ -55,12 +59,13 @@ void run_probed(const struct run *run, struct probe *probe)
         probe->ia[sizeof(probe->ia) - 1] = '\0';
         probe->reason[sizeof(probe->reason) - 1] = '\0';
         probe->library[sizeof(probe->library) - 1] = '\0';
+        probe->address[sizeof(probe->address) - 1] = '\0';
         if (probe->left_count > PROBE_LEFT_MAX)
                 probe->left_count = PROBE_LEFT_MAX;
         for (size_t i = 0; i < PROBE_LEFT_MAX; i++)
                 probe->left[i][PROBE_LEFT_TEXT - 1] = '\0';
         if (seal_opens(run->main.secrets, &evidence->end, SEAL_END, SEAL_END, &end)) {
-                if (probe->open ? !has_met_ia(run) : !probe->reason[0])
+                if (probe->open ? !has_met_ia(run, job) : !probe->reason[0])
                         refuse_probe(probe);
                 return;
         }
@@ -73,4 +78,32 @@ void run_probed(const struct run *run, struct probe *probe)
         else
                 snprintf(probe->reason, sizeof(probe->reason), "%s in %s",
                          child_describe_status(run->main.status, how, sizeof(how)), pending);
+}
+
+/* All that a provider can declare is unwritten. */
+static void forget_attributes(struct probe *probe)
+{
+        memset(&probe->ia_attr, 0, sizeof(probe->ia_attr));
+        memset((void *)&probe->provider_attr, 0, sizeof(probe->provider_attr));
+        memset(probe->ia_unwritten, true, sizeof(probe->ia_unwritten));
+        memset(probe->provider_unwritten, true, sizeof(probe->provider_unwritten));
+}
+
+bool run_probed(const struct run *run, struct probe_job *job, struct probe *probe)
+{
+        take(run, job, probe);
+        probe->unasked[0] = '\0';
+        if (job->asks == PROBE_ASKS_ALL) {
+                if (probe->open || !probe->asking)
+                        return false;
+                snprintf(job->unasked, sizeof(job->unasked), "%s", probe->reason);
+        } else if (probe->open) {
+                snprintf(probe->unasked, sizeof(probe->unasked), "%s", job->unasked);
+                forget_attributes(probe);
+                return false;
+        } else if (job->asks == PROBE_ASKS_NOTHING || !probe->listed) {
+                return false;
+        }
+        job->asks++;
+        return true;
 }

@@ -119,8 +119,10 @@ bool run_case(struct run *run, unsigned long long seq, const struct case_job *jo
         run->seq = seq;
         run->job = *job;
         run->deadline_ms = job->settings.deadline_ms;
-        run->peer_job =
-            (struct peer_job){.ia = job->settings.probe->ia, .event_ms = job->settings.event_ms};
+        run->peer_job = (struct peer_job){.ia = job->settings.probe->ia,
+                                          .address = job->settings.probe->address,
+                                          .unasked = job->settings.probe->unasked,
+                                          .event_ms = job->settings.event_ms};
         if (!(is_joined(job) ? begin_joined(run)
                              : begin(run, RUN_CASE, -1, case_process, &run->job)))
                 return false;

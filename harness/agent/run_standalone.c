@@ -217,13 +217,18 @@ static int no_means(void)
         return 2;
 }
 
-static bool probe_entry(struct run *run, int signals, struct probe_job job, struct probe *probe)
+static bool probe_entry(struct run *run, int signals, struct probe_job *job, struct probe *probe)
 {
-        if (!run_probe(run, &job, PROBE_DEADLINE_MS))
-                return false;
-        finish(run, signals);
-        run_probed(run, probe);
-        run_forget(run);
+        bool more = true;
+
+        while (more) {
+                if (!run_probe(run, job, PROBE_DEADLINE_MS))
+                        return false;
+                finish(run, signals);
+                more = run_probed(run, job, probe);
+                job->ia = probe->ia;
+                run_forget(run);
+        }
         return true;
 }
 
@@ -267,15 +272,18 @@ int run_standalone(const struct case_ref *ref, const struct standalone *how)
                     .seed = how->seed,
                 },
         };
+        struct probe_job asked = {.ia = how->ia};
         int status;
 
         containment_adopt();
-        if (!probe_entry(&run, signals, (struct probe_job){.ia = how->ia}, &probe))
+        if (!probe_entry(&run, signals, &asked, &probe))
                 return no_means();
-        if (probe.open &&
-            !probe_entry(&run, signals, (struct probe_job){.ia = probe.ia, .threadsafe = true},
-                         &threadsafe))
+        asked.ia = probe.ia;
+        asked.threadsafe = true;
+        if (probe.open && !probe_entry(&run, signals, &asked, &threadsafe))
                 return no_means();
+        if (probe.unasked[0])
+                printf("dat_ia_query is not called: %s\n", probe.unasked);
         trials_begin(&trials, &how->assumptions, &probe, &threadsafe);
         try_features(&run, signals, &trials);
         job.settings.probe = case_probe(ref, &probe, &threadsafe);

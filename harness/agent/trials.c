@@ -139,7 +139,7 @@ static void ask_pz_difference(struct test *t, const struct trial *trial)
 {
         DAT_SRQ_HANDLE srq = some_srq(t);
         struct evds evds = evds_of_granted(t, ep_with(t, .srq = srq));
-        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
         DAT_EP_HANDLE made = DAT_HANDLE_NULL;
 
         look_at(t, trial,
@@ -152,7 +152,7 @@ static void ask_pz_difference(struct test *t, const struct trial *trial)
 static void ask_flag_of_ep(struct test *t, const struct trial *trial)
 {
         struct evds evds = evds_of_granted(t, ep_with(t));
-        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
         DAT_EP_HANDLE made = DAT_HANDLE_NULL;
 
         *(trial->other ? &attr.request_completion_flags : &attr.recv_completion_flags) =

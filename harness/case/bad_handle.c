@@ -113,12 +113,12 @@ static DAT_HANDLE of_other_ia(struct test *t, DAT_HANDLE_TYPE type)
 /* An attribute that was never written, and of which nothing is known, says no. */
 static bool has_srqs(struct test *t)
 {
-        return (int)provider_attr(t)->srq_supported == DAT_TRUE;
+        return (int)provider_attr_if_told(t)->srq_supported == DAT_TRUE;
 }
 
 static bool has_psps_of_consumers(struct test *t)
 {
-        DAT_EP_CREATOR_FOR_PSP creator = provider_attr(t)->ep_creator;
+        DAT_EP_CREATOR_FOR_PSP creator = provider_attr_if_told(t)->ep_creator;
 
         return creator == DAT_PSP_CREATES_EP_NEVER || creator == DAT_PSP_CREATES_EP_IFASKED;
 }

@@ -38,6 +38,14 @@ void ia_reopen(struct test *t, DAT_EVD_HANDLE async);
 const DAT_IA_ATTR *ia_attr(struct test *t);
 const DAT_PROVIDER_ATTR *provider_attr(struct test *t);
 
+/*
+ * The same, for what a case can do without: where the probe got no answer from dat_ia_query it is
+ * not called, and all is 0, but for the features that were found. ia_attr() and provider_attr()
+ * end the case there, as BLOCKED by dat_ia_query.
+ */
+const DAT_IA_ATTR *ia_attr_if_told(struct test *t);
+const DAT_PROVIDER_ATTR *provider_attr_if_told(struct test *t);
+
 /* Its address. Where it tells none, the case is BLOCKED by dat_ia_query, which promises it. */
 DAT_IA_ADDRESS_PTR ia_address(struct test *t);
 

@@ -69,7 +69,7 @@ DAT_EP_HANDLE ep_make(struct test *t, struct ep_opts opts)
         DAT_EVD_HANDLE recv = opts.recv_evd ? opts.recv_evd : evd_with(t);
         DAT_EVD_HANDLE request = opts.request_evd ? opts.request_evd : evd_with(t);
         DAT_EVD_HANDLE connect = opts.connect_evd;
-        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
         DAT_EP_HANDLE made = DAT_HANDLE_NULL;
         struct object *object;
 

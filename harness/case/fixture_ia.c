@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
+#include <string.h>
 
 #include "case/needs.h"
 #include "case/poison.h"
 #include "case/test.h"
+#include "evidence/address.h"
 #include "evidence/api.h"
 
 #define ASYNC_QLEN 64
@@ -93,6 +95,13 @@ static void query(struct test *t)
         t->provider_attr = calloc(1, sizeof(*t->provider_attr));
         if (!t->provider_attr)
                 resource(t, "no memory for the attributes of the IA");
+        if (t->settings->probe->unasked[0]) {
+                t->queried = true;
+                record(t, "dat_ia_query is not called: %s", t->settings->probe->unasked);
+                memset(&t->ia_attr, 0, sizeof(t->ia_attr));
+                needs_fill_in(t->provider_attr, t->settings->probe, &t->settings->found);
+                return;
+        }
         poison(&t->ia_attr, sizeof(t->ia_attr));
         poison((void *)t->provider_attr, sizeof(*t->provider_attr));
         arrange(dat_ia_query(t->ia, &async, DAT_IA_FIELD_ALL, &t->ia_attr, DAT_PROVIDER_FIELD_ALL,
@@ -105,22 +114,46 @@ static void query(struct test *t)
         t->queried = true;
 }
 
-const DAT_IA_ATTR *ia_attr(struct test *t)
+static void must_be_asked(struct test *t)
+{
+        const char *why = t->settings->probe->unasked;
+
+        if (why[0])
+                step_failed(t, STEP_SITE_(t), "dat_ia_query", "no answer to the probe", "%s", why);
+}
+
+const DAT_IA_ATTR *ia_attr_if_told(struct test *t)
 {
         query(t);
         return &t->ia_attr;
 }
 
-const DAT_PROVIDER_ATTR *provider_attr(struct test *t)
+const DAT_PROVIDER_ATTR *provider_attr_if_told(struct test *t)
 {
         query(t);
         return t->provider_attr;
 }
 
+const DAT_IA_ATTR *ia_attr(struct test *t)
+{
+        must_be_asked(t);
+        return ia_attr_if_told(t);
+}
+
+const DAT_PROVIDER_ATTR *provider_attr(struct test *t)
+{
+        must_be_asked(t);
+        return provider_attr_if_told(t);
+}
+
 DAT_IA_ADDRESS_PTR ia_address(struct test *t)
 {
-        DAT_IA_ADDRESS_PTR address = ia_attr(t)->ia_address_ptr;
+        DAT_IA_ADDRESS_PTR address;
 
+        if (t->settings->probe->unasked[0] &&
+            address_parse(t->settings->probe->address, &t->ia_address))
+                return (DAT_IA_ADDRESS_PTR)&t->ia_address;
+        address = ia_attr(t)->ia_address_ptr;
         if (!address)
                 step_failed(t, STEP_SITE_(t), "dat_ia_query", "DAT_SUCCESS, without an address",
                             "ia_address_ptr is null, or was left unwritten");

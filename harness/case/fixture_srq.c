@@ -51,8 +51,8 @@ DAT_SRQ_HANDLE srq_make(struct test *t, struct srq_opts opts)
         };
         DAT_SRQ_HANDLE made = DAT_HANDLE_NULL;
 
-        need_limit(t, ia_attr(t)->max_recv_per_srq, attr.max_recv_dtos, "max_recv_per_srq");
-        need_limit(t, ia_attr(t)->max_iov_segments_per_dto, attr.max_recv_iov,
+        need_limit(t, ia_attr_if_told(t)->max_recv_per_srq, attr.max_recv_dtos, "max_recv_per_srq");
+        need_limit(t, ia_attr_if_told(t)->max_iov_segments_per_dto, attr.max_recv_iov,
                    "max_iov_segments_per_dto");
         arrange_one(SRQ, dat_srq_create(opts.ia ? opts.ia : t->ia, opts.pz ? opts.pz : pz(t), &attr,
                                         &made));

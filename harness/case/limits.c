@@ -31,7 +31,7 @@ static const struct limit *limit_of(DAT_HANDLE_TYPE type)
 
 static DAT_COUNT most(struct test *t, const struct limit *limit)
 {
-        return *(const DAT_COUNT *)((const char *)ia_attr(t) + limit->offset);
+        return *(const DAT_COUNT *)((const char *)ia_attr_if_told(t) + limit->offset);
 }
 
 /* Those of other IAs count: an adapter may share its own among them. */

@@ -25,6 +25,6 @@ DAT_COUNT check_limit_told(struct test *t, const struct check_site *site, const 
                            DAT_COUNT limit);
 
 /* The same of a limit that a case only keeps to: an IA that tells none has none. */
-#define limit_or_none(name_) (ia_attr(t)->name_ > 0 ? ia_attr(t)->name_ : INT_MAX)
+#define limit_or_none(name_) (ia_attr_if_told(t)->name_ > 0 ? ia_attr_if_told(t)->name_ : INT_MAX)
 
 #endif

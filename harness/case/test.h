@@ -99,7 +99,8 @@ struct test {
         DAT_EVD_HANDLE async_evd;
         bool queried;
         DAT_IA_ATTR ia_attr;
-        DAT_PROVIDER_ATTR *provider_attr; /* has const members: filled by the provider only */
+        struct sockaddr_storage ia_address; /* where dat_ia_query is not called */
+        DAT_PROVIDER_ATTR *provider_attr;   /* has const members: filled by the provider only */
         DAT_PZ_HANDLE pz;
         struct object *objects;
         void (*steps[STEP_COUNT])(struct test *t); /* NULL: there is nothing to do */

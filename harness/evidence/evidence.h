@@ -197,6 +197,8 @@ struct probe {
         bool listed;                  /* false: no provider is registered by such an entry */
         char ia[DAT_NAME_MAX_LENGTH]; /* the one asked for, or else the registry's first */
         char reason[REASON_MAX];
+        bool asking;              /* dat_ia_query was called, and has not answered as it should */
+        char unasked[REASON_MAX]; /* why nothing asks the IA by dat_ia_query; "": it is asked */
         char library[PROBE_PATH_MAX];
         char build_id[PROBE_BUILD_ID_MAX];
         uint32_t preload_count;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,15 +21,36 @@
 #include "evidence/trace.h"
 #include "peer/peer_process.h"
 
-static json_t *open_ia(struct peer_process *process, const char *name)
+static json_t *query(struct peer_process *process, DAT_EVD_HANDLE async)
 {
         static DAT_PROVIDER_ATTR provider;
-        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 
-        TRY(dat_ia_open, (DAT_NAME_PTR)name, 64, &async, &process->ia);
         TRY(dat_ia_query, process->ia, &async, DAT_IA_FIELD_ALL, &process->attr,
             DAT_PROVIDER_FIELD_ALL, &provider);
         address_text(process->attr.ia_address_ptr, process->address, sizeof(process->address));
+        return NULL;
+}
+
+/* Without dat_ia_query the peer knows of no limit to what it needs, and has no RDMA reads. */
+static json_t *do_without_query(struct peer_process *process, const struct peer_job *job)
+{
+        process->attr = (DAT_IA_ATTR){.max_evd_qlen = INT_MAX, .max_dto_per_ep = INT_MAX};
+        snprintf(process->address, sizeof(process->address), "%s", job->address);
+        if (process->address[0])
+                return NULL;
+        return peer_by_call(peer_no("dat_ia_query is not called: %s", job->unasked), "dat_ia_query",
+                            "no answer to the probe");
+}
+
+static json_t *open_ia(struct peer_process *process, const struct peer_job *job)
+{
+        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+        json_t *no;
+
+        TRY(dat_ia_open, (DAT_NAME_PTR)job->ia, 64, &async, &process->ia);
+        no = job->unasked[0] ? do_without_query(process, job) : query(process, async);
+        if (no)
+                return no;
         TRY(dat_pz_create, process->ia, &process->pz);
         return NULL;
 }
@@ -178,7 +200,7 @@ void peer_process(const void *arg, struct evidence *evidence, int channel)
         const struct peer_job *job = arg;
         process.event_ms = job->event_ms;
         lines_open(&process.channel, channel, channel);
-        process.broken = open_ia(&process, job->ia);
+        process.broken = open_ia(&process, job);
         if (process.broken)
                 json_object_set_new(
                     process.broken, "why",

@@ -11,6 +11,7 @@
 struct peer_job {
         const char *ia;
         const char *address; /* of the IA, as text */
+        const char *unasked; /* why dat_ia_query is not called; "": it is */
         unsigned int event_ms;
         bool may_disturb;          /* of a case elsewhere: it may ask for a disturbed network, */
         unsigned int disturbed_ms; /* which lasts so long at most */

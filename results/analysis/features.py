@@ -17,6 +17,8 @@ def sentences(run: Run) -> list[str]:
 
 def _sentences(run: Run) -> Iterator[str]:
     found = run.found
+    for why in run.unasked:
+        yield f"dat_ia_query gave no answer, and cases that do without it do not call it: {why}."
     if names := {each.feature for each in found}:
         features = "1 feature is" if len(names) == 1 else f"{len(names)} features are"
         yield f"dat_ia_query leaves unwritten whether {features} there."

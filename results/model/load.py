@@ -381,6 +381,7 @@ def _ia(item: Members) -> Ia:
         needs=item.table("needs"),
         output=item.text("output"),
         found=tuple(_found(item.member("found"))),
+        unasked=item.text("unasked"),
     )
 
 

@@ -852,7 +852,9 @@ class Found:
 
 @dataclass(frozen=True)
 class Ia:
-    """What the IA of a host said of itself."""
+    """What the IA of a host said of itself; `unasked` is what became of dat_ia_query in the probe,
+    where it gave no answer.
+    """
 
     opened: bool
     reason: str
@@ -862,6 +864,7 @@ class Ia:
     needs: dict[str, str]
     output: str
     found: tuple[Found, ...] = ()
+    unasked: str = ""
 
 
 @dataclass(frozen=True)
@@ -1125,6 +1128,12 @@ class Run:
             yield f"the variant {self.subject.variant} of the provider"
         if count := len({found.feature for found in self.found}):
             yield f"features of which dat_ia_query tells nothing: {count}"
+
+    @property
+    def unasked(self) -> tuple[str, ...]:
+        """What became of dat_ia_query in probes, where it gave no answer, each once."""
+        ias = (ia for fabric in self.fabrics for ia in fabric.each)
+        return tuple(dict.fromkeys(ia.unasked for ia in ias if ia.unasked))
 
     @cached_property
     def found(self) -> tuple[Found, ...]:

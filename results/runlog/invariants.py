@@ -175,11 +175,17 @@ def _library(state: State, record: Record) -> Iterator[str]:
             yield f"a host loaded {digest}, and the subject is {due}"
 
 
-@_invariant("hosts", "An IA that opens tells its attributes and what it declares.")
+@_invariant(
+    "hosts",
+    "An IA that opens tells its attributes and what it declares; all are unwritten if dat_ia_query"
+    " gave no answer.",
+)
 def _attributes(_: State, record: Record) -> Iterator[str]:
     for ia in _ias(record):
         if ia["open"] and not (ia.get("attributes") and ia.get("needs")):
             yield "the IA opens, and tells nothing of itself"
+        if ia.get("unasked") and any(each != _UNWRITTEN for each in ia["attributes"].values()):
+            yield "dat_ia_query gave no answer, and the IA has attributes"
 
 
 @_invariant("run", "What is assumed is what --assume says.")

@@ -114,8 +114,8 @@ def test_pid_is_the_agent(agent: Agent) -> None:
             "provider's table",
         ),
         (
-            "ia_query=in_name",
-            'dat_ia_query of "fake0" returned DAT_SUCCESS and wrote no attribute',
+            "close=fail ia_query=fail",
+            'dat_ia_close("fake0") returned DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE',
         ),
         ("close=fail", 'dat_ia_close("fake0") returned DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE'),
     ],

@@ -56,6 +56,11 @@ if "FAKE_UNWRITTEN" in os.environ:
     IA["found"] = {"srq_supported": found}
     IA["needs"] = {"srq_supported": found["present"]} if "present" in found else {}
 
+if "FAKE_UNASKED" in os.environ:
+    how = {"by": "trial", "how": "dat_srq_create worked", "present": True}
+    IA["attributes"] = dict.fromkeys(IA["attributes"], "unwritten")
+    IA |= {"unasked": os.environ["FAKE_UNASKED"], "found": {"srq_supported": how}}
+
 # What is wrong with this host, since a case broke it.
 unfit: list[str] = []
 

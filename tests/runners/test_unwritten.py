@@ -60,6 +60,22 @@ def test_an_assumption_is_recorded_told_and_holds(cts: Cts, value: str) -> None:
     assert all("declared absent" in text for text in told) if value == "0" else told == []
 
 
+def test_a_query_without_an_answer_is_told(cts: Cts) -> None:
+    cts.has("passes")
+    cts.env["FAKE_UNASKED"] = "ended by SIGSEGV in dat_ia_query"
+    done = cts("certify", "--hosts", "1")
+    said, *_ = _terminal(done.stdout)
+    assert said == (
+        "dat_ia_query gave no answer, and cases that do without it do not call it: "
+        "ended by SIGSEGV in dat_ia_query."
+    )
+    assert list(broken(cts.runs / "latest")) == []
+    (hosts,) = [record for record in cts.events() if record["type"] == "hosts"]
+    assert hosts["ia"]["unasked"] == cts.env["FAKE_UNASKED"]
+    for name in ("report.md", "report.html", "customer.html", "junit.xml"):
+        assert said in (cts.runs / "latest" / name).read_text().replace("\\", ""), name
+
+
 def test_an_assumption_of_what_is_declared_is_without_effect(cts: Cts) -> None:
     cts.has("passes")
     done = cts("certify", "--hosts", "1", "--assume=srq_supported=0")

@@ -226,7 +226,7 @@ FAMILY(cr_accept, reads, depths)
         DAT_COUNT limit =
             lesser(ia_attr(t)->max_rdma_read_per_ep_in, ia_attr(t)->max_rdma_read_per_ep_out);
         DAT_COUNT reads = lesser(2, limit);
-        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
 
         attr.max_rdma_read_iov = lesser(1, reads);
         attr.max_rdma_read_in = reads;

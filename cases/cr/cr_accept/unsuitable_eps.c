@@ -52,7 +52,7 @@ CASE(cr_accept, bare_ep)
 static DAT_EP_HANDLE ep_of_other_ia(struct test *t)
 {
         DAT_IA_HANDLE other = other_ia(t);
-        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 
         must(dat_ep_create(other, pz_of(t, other), evd_with(t, .ia = other),

@@ -4,7 +4,7 @@
 
 DAT_EP_ATTR attr_with_reads(struct test *t)
 {
-        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
 
         attr.max_rdma_read_in = ia_attr(t)->max_rdma_read_per_ep_in > 0 ? 1 : 0;
         attr.max_rdma_read_out = ia_attr(t)->max_rdma_read_per_ep_out > 0 ? 1 : 0;

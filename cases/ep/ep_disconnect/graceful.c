@@ -258,8 +258,8 @@ CASE(ep_disconnect, suppressed_completed)
 /* It waits like any other, is cut off like any other, and is as good as new then. */
 FAMILY(ep_disconnect, however_joined, ep_joins)
 {
-        struct line line =
-            line_apart(t, ep_attr_modest(ia_attr(t)), (struct ep_opts){0}, (struct ep_opts){0});
+        struct line line = line_apart(t, ep_attr_modest(ia_attr_if_told(t)), (struct ep_opts){0},
+                                      (struct ep_opts){0});
         DAT_EP_HANDLE ep;
 
         row->join(t, &line.loop);

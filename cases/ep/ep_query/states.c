@@ -86,7 +86,7 @@ FAMILY(ep_query, alone_in_state, ep_states)
         bool own = row->state != DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
         DAT_EP_PARAM_MASK mask = known_in(row->state) & ~(DAT_EP_PARAM_MASK)DAT_EP_FIELD_EP_STATE;
         DAT_EP_PARAM all = queried(t, ep, DAT_EP_FIELD_ALL);
-        DAT_EP_PARAM known = {.ep_attr = ep_attr_modest(ia_attr(t))};
+        DAT_EP_PARAM known = {.ep_attr = ep_attr_modest(ia_attr_if_told(t))};
 
         if (own) {
                 check_param(t, &known, &all, EP_ATTRIBUTES);

@@ -28,13 +28,15 @@ const struct rdma_kind rdma_read = {
 
 static DAT_COUNT reads_of(struct test *t, const struct rdma_kind *kind, DAT_COUNT wanted)
 {
-        const DAT_IA_ATTR *attr = ia_attr(t);
-        DAT_COUNT least = attr->max_rdma_read_per_ep_in < attr->max_rdma_read_per_ep_out
-                              ? attr->max_rdma_read_per_ep_in
-                              : attr->max_rdma_read_per_ep_out;
+        const DAT_IA_ATTR *attr;
+        DAT_COUNT least;
 
         if (!wanted && !kind->reads)
                 return 0;
+        attr = ia_attr(t);
+        least = attr->max_rdma_read_per_ep_in < attr->max_rdma_read_per_ep_out
+                    ? attr->max_rdma_read_per_ep_in
+                    : attr->max_rdma_read_per_ep_out;
         if (least <= 0)
                 unsupported(t, "max_rdma_read_per_ep_in, max_rdma_read_per_ep_out: no RDMA reads");
         if (wanted > least)

@@ -438,17 +438,17 @@ size_t length_of(struct test *t, const struct length_row *row, DAT_VLEN most)
 
 DAT_EP_ATTR transfer_attr(struct test *t, struct transfer_opts opts)
 {
-        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
         DAT_COUNT segments = opts.segments ? opts.segments : 1;
 
-        if (segments > ia_attr(t)->max_iov_segments_per_dto)
+        if (segments > 1 && segments > ia_attr(t)->max_iov_segments_per_dto)
                 unsupported(t, "max_iov_segments_per_dto: fewer than the case has");
-        if (segments > ia_attr(t)->max_iov_segments_per_rdma_write)
+        if (segments > 1 && segments > ia_attr(t)->max_iov_segments_per_rdma_write)
                 unsupported(t, "max_iov_segments_per_rdma_write: fewer than the case has");
         if (opts.reads && segments > ia_attr(t)->max_iov_segments_per_rdma_read)
                 unsupported(t, "max_iov_segments_per_rdma_read: fewer than the case has");
-        if (opts.reads > ia_attr(t)->max_rdma_read_per_ep_in ||
-            opts.reads > ia_attr(t)->max_rdma_read_per_ep_out)
+        if (opts.reads && (opts.reads > ia_attr(t)->max_rdma_read_per_ep_in ||
+                           opts.reads > ia_attr(t)->max_rdma_read_per_ep_out))
                 unsupported(t, "max_rdma_read_per_ep: fewer than the case has");
         attr.max_recv_iov = segments;
         attr.max_request_iov = segments;
@@ -458,7 +458,7 @@ DAT_EP_ATTR transfer_attr(struct test *t, struct transfer_opts opts)
         attr.max_rdma_read_out = opts.reads;
         attr.recv_completion_flags = opts.recv_flags;
         attr.request_completion_flags = opts.request_flags;
-        if (opts.dtos > ia_attr(t)->max_dto_per_ep)
+        if (opts.dtos && opts.dtos > ia_attr(t)->max_dto_per_ep)
                 unsupported(t, "max_dto_per_ep: fewer than the case posts");
         if (opts.dtos) {
                 attr.max_recv_dtos = opts.dtos;

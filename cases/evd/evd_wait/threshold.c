@@ -168,7 +168,7 @@ CASE(evd_wait, threshold_with_unsignalled_receives)
 CASE(evd_wait, threshold_with_unsignalled_srq_receives)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN);
-        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
         DAT_EVENT event;
         DAT_COUNT more;
 

@@ -91,7 +91,7 @@ void bring_rdma_write(struct test *t, struct brought *brought)
 
 void bring_rdma_read(struct test *t, struct brought *brought)
 {
-        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
         DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
         DAT_RMR_TRIPLET remote = remote_of(buf_with(t));
         struct loop loop;

@@ -12,8 +12,11 @@
 
 bool psp_declared(struct test *t, DAT_PSP_FLAGS flags)
 {
-        DAT_EP_CREATOR_FOR_PSP creator = provider_attr(t)->ep_creator;
+        DAT_EP_CREATOR_FOR_PSP creator;
 
+        must_be_told(t, flags == DAT_PSP_PROVIDER_FLAG ? NEED_PROVIDER_MADE_EP
+                                                       : NEED_CONSUMER_MADE_EP);
+        creator = provider_attr_if_told(t)->ep_creator;
         return creator != (flags == DAT_PSP_PROVIDER_FLAG ? DAT_PSP_CREATES_EP_NEVER
                                                           : DAT_PSP_CREATES_EP_ALWAYS);
 }

@@ -11,7 +11,7 @@ struct zone_args zone_args(struct test *t)
             .recv_evd = evd_with(t),
             .request_evd = evd_with(t),
             .connect_evd = evd_with(t, .qlen = 8, .flags = DAT_EVD_CONNECTION_FLAG),
-            .ep_attr = ep_attr_modest(ia_attr(t)),
+            .ep_attr = ep_attr_modest(ia_attr_if_told(t)),
             .srq_attr = {.max_recv_dtos = 8,
                          .max_recv_iov = 1,
                          .low_watermark = DAT_SRQ_LW_DEFAULT},

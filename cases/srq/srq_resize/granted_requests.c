@@ -305,7 +305,7 @@ static struct flow flow_unreported(struct test *t, const struct queue *queue)
             .request_evd = evd_with(t),
             .connect_evd = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG),
             .srq = queue->srq,
-            .param.ep_attr = ep_attr_modest(ia_attr(t)),
+            .param.ep_attr = ep_attr_modest(ia_attr_if_told(t)),
         };
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 

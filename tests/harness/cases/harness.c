@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "case.h"
+#include "case/limits.h"
 
 CASE_WITH(harness, passes, .needs = 0)
 {
@@ -19,6 +20,11 @@ CASE_WITH(harness, passes, .needs = 0)
         must(dat_pz_free(zone));
         expect_eq(1 + 1, 2);
         record(t, "a fact: %d", 42);
+}
+
+CASE_WITH(harness, needs_a_limit, .needs = 0)
+{
+        expect_that(limit_told(max_srqs) == 4, "max_srqs is another");
 }
 
 CASE_WITH(harness, notes, .needs = 0)

@@ -119,6 +119,7 @@ static DAT_RETURN ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async, DAT_IA_ATTR_
                            DAT_PROVIDER_ATTR *provider_attr)
 {
         (void)async;
+        MISBEHAVE("ia_query");
         if (!find(ia, DAT_HANDLE_TYPE_IA))
                 return FAIL(DAT_INVALID_HANDLE);
         if (is_wanted("ia_query=in_name"))

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A provider whose dat_ia_query gives no answer is judged by what can be asked without it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.harness.session import Agent, admits
+
+WAYS = [
+    ("ia_query=crash", "ended by SIGSEGV in dat_ia_query"),
+    ("ia_query=exit", "left with status 0 in dat_ia_query"),
+    (
+        "ia_query=fail",
+        'dat_ia_query("fake0") returned DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE',
+    ),
+    (
+        "ia_query=in_name",
+        'dat_ia_query of "fake0" returned DAT_SUCCESS and wrote no attribute',
+    ),
+]
+
+
+@pytest.mark.parametrize(("misbehaviour", "reason"), WAYS)
+def test_what_does_not_need_the_answer_is_judged(
+    agent_on: Callable[[str], Agent], misbehaviour: str, reason: str
+) -> None:
+    agent = agent_on(misbehaviour)
+    ia = agent.hello_message["ia"]
+    assert admits("from_agent", agent.hello_message)
+    assert (ia["open"], ia["unasked"]) == (True, reason)
+    assert ia["library"].endswith("/libfake_misbehaving.so")
+    assert set(ia["attributes"].values()) == {"unwritten"}
+    assert ia["needs"]["srq_supported"] is True
+    assert ia["found"]["srq_supported"]["how"] == "dat_srq_create worked"
+    for case in ("harness/passes", "provider/has/srq"):
+        outcome = agent.run(case)
+        assert outcome.word == "PASS", outcome.reason
+        assert "dat_ia_query" not in outcome.calls()
+    outcome = agent.run("harness/needs_a_limit")
+    assert (outcome.word, outcome.reason) == ("BLOCKED", reason)
+    assert outcome.verdict["blocked"]["call"] == "dat_ia_query"
+
+
+def test_an_answer_is_asked_for(agent: Agent) -> None:
+    assert "unasked" not in agent.hello_message["ia"]
+    outcome = agent.run("harness/needs_a_limit")
+    assert outcome.word == "PASS"
+    assert "dat_ia_query" in outcome.calls()
+
+
+def test_a_library_that_does_not_close_is_no_provider(agent_on: Callable[[str], Agent]) -> None:
+    ia = agent_on("close=exit ia_query=crash").hello_message["ia"]
+    assert (ia["open"], ia["reason"]) == (False, "left with status 0 in dat_ia_close")
