@@ -600,7 +600,7 @@ static void overdue(struct run *run)
                         look_at_hanging(run);
                 else if (run->kind == RUN_CASE)
                         look_at_case(run);
-                else if (run->told_to_stop)
+                else if (run->kind == RUN_PROBE || run->told_to_stop)
                         kill_main(run, KILLED_DEADLINE);
                 else
                         disturbed_too_long(run);

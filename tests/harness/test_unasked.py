@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.harness import session
 from tests.harness.session import Agent, admits
 
 WAYS = [
@@ -40,6 +41,15 @@ def test_what_does_not_need_the_answer_is_judged(
     outcome = agent.run("harness/needs_a_limit")
     assert (outcome.word, outcome.reason) == ("BLOCKED", reason)
     assert outcome.verdict["blocked"]["call"] == "dat_ia_query"
+
+
+def test_a_hang_ends_the_probe_and_not_the_agent(
+    agent_on: Callable[[str], Agent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "PATIENCE", 60)
+    agent = agent_on("ia_query=hang")
+    assert agent.hello_message["ia"]["unasked"] == "no end after 15000 ms of dat_ia_query"
+    assert agent.run("harness/passes").word == "PASS"
 
 
 def test_an_answer_is_asked_for(agent: Agent) -> None:
