@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/ep/ep_create_with_srq/fixtures.h"
+#include "case/ep_attr.h"
 #include "cases/ep/shared/creation.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 struct ep_creation ep_create_with_srq_arguments_of(struct test *t, DAT_IA_HANDLE of,
                                                    DAT_PZ_HANDLE zone)
 {
-        const DAT_IA_ATTR *limits = ia_attr(t);
+        const DAT_IA_ATTR *limits = ia_attr_if_told(t);
         struct ep_creation with = {
             .ia = of,
             .pz = zone,
@@ -19,8 +20,8 @@ struct ep_creation ep_create_with_srq_arguments_of(struct test *t, DAT_IA_HANDLE
 
         with.param.ep_attr = (DAT_EP_ATTR){
             .service_type = DAT_SERVICE_TYPE_RC,
-            .max_message_size = limits->max_message_size < 8192 ? limits->max_message_size : 8192,
-            .max_rdma_size = limits->max_rdma_size < 8192 ? limits->max_rdma_size : 8192,
+            .max_message_size = ep_attr_at_most(limits->max_message_size, 8192),
+            .max_rdma_size = ep_attr_at_most(limits->max_rdma_size, 8192),
             .qos = DAT_QOS_BEST_EFFORT,
             .max_recv_dtos = 8,
             .max_request_dtos = 8,

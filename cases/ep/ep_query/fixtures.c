@@ -6,9 +6,15 @@ static DAT_COUNT at_most(DAT_COUNT limit, DAT_COUNT wanted)
         return limit < wanted ? limit : wanted;
 }
 
+/* One where the IA tells no limit. */
+static DAT_COUNT segments(DAT_COUNT limit, DAT_COUNT wanted)
+{
+        return limit > 0 ? at_most(limit, wanted) : 1;
+}
+
 DAT_EP_ATTR attr_number(struct test *t, DAT_COUNT i)
 {
-        const DAT_IA_ATTR *most = ia_attr(t);
+        const DAT_IA_ATTR *most = ia_attr_if_told(t);
         DAT_COUNT reads = at_most(most->max_rdma_read_per_ep_out, 2 + i % 2);
 
         return (DAT_EP_ATTR){
@@ -18,14 +24,14 @@ DAT_EP_ATTR attr_number(struct test *t, DAT_COUNT i)
             .qos = DAT_QOS_BEST_EFFORT,
             .max_recv_dtos = 8 + i,
             .max_request_dtos = 5 + i,
-            .max_recv_iov = at_most(most->max_iov_segments_per_dto, 1 + i % 4),
-            .max_request_iov = at_most(most->max_iov_segments_per_dto, 2 + i % 4),
+            .max_recv_iov = segments(most->max_iov_segments_per_dto, 1 + i % 4),
+            .max_request_iov = segments(most->max_iov_segments_per_dto, 2 + i % 4),
             .max_rdma_read_in = at_most(most->max_rdma_read_per_ep_in, 1 + i % 3),
             .max_rdma_read_out = reads,
             .srq_soft_hw = DAT_HW_DEFAULT,
             .max_rdma_read_iov =
-                reads ? at_most(most->max_iov_segments_per_rdma_read, 1 + i % 2) : 0,
-            .max_rdma_write_iov = at_most(most->max_iov_segments_per_rdma_write, 1 + i % 3),
+                reads ? segments(most->max_iov_segments_per_rdma_read, 1 + i % 2) : 0,
+            .max_rdma_write_iov = segments(most->max_iov_segments_per_rdma_write, 1 + i % 3),
         };
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/ep/ep_recv_query/fixtures.h"
+#include "case/ep_attr.h"
 
 #define FEW_WINDOWS 3 /* the same at least, where the network is slow */
 
@@ -40,18 +41,12 @@ void expect_within(struct test *t, struct info info, DAT_COUNT least, DAT_COUNT 
 
 DAT_EP_ATTR ep_attr_of(struct test *t, int segments)
 {
-        return (DAT_EP_ATTR){
-            .service_type = DAT_SERVICE_TYPE_RC,
-            .max_message_size = ia_attr(t)->max_message_size,
-            .max_rdma_size = ia_attr(t)->max_rdma_size,
-            .qos = DAT_QOS_BEST_EFFORT,
-            .max_recv_dtos = 2 * POSTS,
-            .max_request_dtos = 1,
-            .max_recv_iov = segments,
-            .max_request_iov = 1,
-            .srq_soft_hw = DAT_HW_DEFAULT,
-            .max_rdma_write_iov = 1,
-        };
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
+
+        attr.max_recv_dtos = 2 * POSTS;
+        attr.max_request_dtos = 1;
+        attr.max_recv_iov = segments;
+        return attr;
 }
 
 struct own own_for(struct test *t, size_t length, size_t slots)

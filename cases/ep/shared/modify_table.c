@@ -76,7 +76,7 @@ static uint64_t other_length(struct test *t, uint64_t old)
 static uint64_t declared_flag(struct test *t, uint64_t old, const DAT_COMPLETION_FLAGS *flags,
                               int count)
 {
-        DAT_COMPLETION_FLAGS declared = provider_attr(t)->completion_flags_supported;
+        DAT_COMPLETION_FLAGS declared = provider_attr_if_told(t)->completion_flags_supported;
 
         for (int i = 0; old == DAT_COMPLETION_DEFAULT_FLAG && i < count; i++)
                 if (declared & flags[i])
@@ -108,7 +108,7 @@ static uint64_t more_or_less(uint64_t old, DAT_COUNT limit)
 
 static uint64_t other_dtos(struct test *t, uint64_t old)
 {
-        uint64_t most = (uint64_t)ia_attr(t)->max_dto_per_ep;
+        uint64_t most = (uint64_t)ia_attr_if_told(t)->max_dto_per_ep;
 
         if (most > DTOS_MAX)
                 most = DTOS_MAX;
@@ -117,7 +117,7 @@ static uint64_t other_dtos(struct test *t, uint64_t old)
 
 static uint64_t other_iov(struct test *t, uint64_t old)
 {
-        DAT_COUNT limit = ia_attr(t)->max_iov_segments_per_dto;
+        DAT_COUNT limit = ia_attr_if_told(t)->max_iov_segments_per_dto;
 
         if (limit <= 1)
                 return 1;
@@ -134,12 +134,12 @@ static uint64_t other_reads(uint64_t old, DAT_COUNT limit)
 
 static uint64_t other_reads_in(struct test *t, uint64_t old)
 {
-        return other_reads(old, ia_attr(t)->max_rdma_read_per_ep_in);
+        return other_reads(old, ia_attr_if_told(t)->max_rdma_read_per_ep_in);
 }
 
 static uint64_t other_reads_out(struct test *t, uint64_t old)
 {
-        return other_reads(old, ia_attr(t)->max_rdma_read_per_ep_out);
+        return other_reads(old, ia_attr_if_told(t)->max_rdma_read_per_ep_out);
 }
 
 /*
@@ -561,7 +561,7 @@ struct ep_snapshot ep_snapshot(struct test *t, DAT_EP_HANDLE ep)
 
 DAT_EP_ATTR ep_attr_few(struct test *t)
 {
-        bool reads = ia_attr(t)->max_rdma_read_per_ep_out > 0;
+        bool reads = ia_attr_if_told(t)->max_rdma_read_per_ep_out > 0;
 
         return (DAT_EP_ATTR){
             .service_type = DAT_SERVICE_TYPE_RC,

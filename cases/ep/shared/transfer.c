@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/ep/shared/transfer.h"
 #include "case/ep_attr.h"
+#include "case/limits.h"
 #include "case/transport.h"
 #include "evidence/api.h"
 
@@ -436,6 +437,15 @@ size_t length_of(struct test *t, const struct length_row *row, DAT_VLEN most)
  * Two EPs
  */
 
+/* As many as any EP of a case's has are asked for without a limit that is told. */
+static bool has_dtos(struct test *t, DAT_COUNT wanted)
+{
+        DAT_COUNT most =
+            wanted > EP_ATTR_DTOS ? ia_attr(t)->max_dto_per_ep : limit_or_none(max_dto_per_ep);
+
+        return wanted <= most;
+}
+
 DAT_EP_ATTR transfer_attr(struct test *t, struct transfer_opts opts)
 {
         DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
@@ -458,7 +468,7 @@ DAT_EP_ATTR transfer_attr(struct test *t, struct transfer_opts opts)
         attr.max_rdma_read_out = opts.reads;
         attr.recv_completion_flags = opts.recv_flags;
         attr.request_completion_flags = opts.request_flags;
-        if (opts.dtos && opts.dtos > ia_attr(t)->max_dto_per_ep)
+        if (!has_dtos(t, opts.dtos))
                 unsupported(t, "max_dto_per_ep: fewer than the case posts");
         if (opts.dtos) {
                 attr.max_recv_dtos = opts.dtos;

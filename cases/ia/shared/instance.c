@@ -32,6 +32,7 @@ DAT_EVD_HANDLE async_told(struct test *t, DAT_IA_HANDLE ia)
 
         poison((void *)&told, sizeof(told));
         must(dat_ia_query(ia, &told, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL));
+        must_be_written(t, "dat_ia_query", "the asynchronous EVD", &told, sizeof(told));
         return told;
 }
 

@@ -130,24 +130,22 @@ struct region_opts of_type(struct test *t, const struct type_row *row, struct re
  * The connection
  */
 
-static bool has_reads(struct test *t)
+static bool has_reads(const DAT_IA_ATTR *attr)
 {
-        const DAT_IA_ATTR *attr = ia_attr(t);
-
         return attr->max_rdma_read_per_ep_in > 0 && attr->max_rdma_read_per_ep_out > 0 &&
                attr->max_iov_segments_per_rdma_read > 0;
 }
 
 void use_supported(struct test *t, const struct use *use)
 {
-        if (use->way == WAY_RDMA_READ && !has_reads(t))
+        if (use->way == WAY_RDMA_READ && !has_reads(ia_attr(t)))
                 unsupported(t, "max_rdma_read_per_ep_in, max_rdma_read_per_ep_out: none");
 }
 
 static struct wire wire_on(struct test *t, DAT_PZ_HANDLE zone, DAT_EVD_HANDLE request_evd)
 {
-        struct loop loop =
-            transfer_with(t, .pz = zone, .reads = has_reads(t), .request_evd = request_evd);
+        struct loop loop = transfer_with(t, .pz = zone, .reads = has_reads(ia_attr_if_told(t)),
+                                         .request_evd = request_evd);
 
         return (struct wire){
             .here = loop.active,
@@ -302,7 +300,7 @@ void expect_moves(struct test *t, struct wire *wire, const struct region *region
 void expect_used(struct test *t, struct wire *wire, const struct region *region)
 {
         for (size_t i = 0; i < USE_COUNT; i++)
-                if (uses[i].way != WAY_RDMA_READ || has_reads(t))
+                if (uses[i].way != WAY_RDMA_READ || has_reads(ia_attr_if_told(t)))
                         expect_moves(t, wire, region, &uses[i], 0, region->length);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/srq/shared/queue.h"
+#include "case/ep_attr.h"
 #include "cases/shared/rmr.h"
 
 #include <limits.h>
@@ -120,22 +121,13 @@ struct flow flow_with_sends(struct test *t, const struct queue *queue, int count
 /* For one request of each kind at a time. */
 static DAT_EP_ATTR asking_attr(struct test *t)
 {
-        DAT_COUNT reads = ia_attr(t)->max_rdma_read_per_ep_out ? 1 : 0;
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
 
-        return (DAT_EP_ATTR){
-            .service_type = DAT_SERVICE_TYPE_RC,
-            .max_message_size = ia_attr(t)->max_message_size,
-            .max_rdma_size = ia_attr(t)->max_rdma_size,
-            .qos = DAT_QOS_BEST_EFFORT,
-            .max_recv_dtos = 8,
-            .max_request_dtos = 4,
-            .max_recv_iov = 1,
-            .max_request_iov = 1,
-            .max_rdma_read_out = reads,
-            .srq_soft_hw = DAT_HW_DEFAULT,
-            .max_rdma_read_iov = reads,
-            .max_rdma_write_iov = 1,
-        };
+        attr.max_recv_dtos = 8;
+        attr.max_request_dtos = 4;
+        attr.max_rdma_read_out = ia_attr_if_told(t)->max_rdma_read_per_ep_out ? 1 : 0;
+        attr.max_rdma_read_iov = attr.max_rdma_read_out;
+        return attr;
 }
 
 /* One request of several: the clauses about the SRQ are asked without it too. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/srq/srq_query/fixtures.h"
+#include "case/limits.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/shared/masks.h"
 #include "cases/srq/shared/queue.h"
@@ -10,8 +11,7 @@
 
 struct known known_srq(struct test *t)
 {
-        DAT_COUNT most = ia_attr(t)->max_iov_segments_per_dto;
-        DAT_COUNT iov = most < KNOWN_IOV ? most : KNOWN_IOV;
+        DAT_COUNT iov = ia_attr_if_told(t)->max_iov_segments_per_dto < KNOWN_IOV ? 1 : KNOWN_IOV;
         DAT_PZ_HANDLE zone = pz_new(t);
         struct known known = {
             .srq = srq_with(t, .max_recv_dtos = KNOWN_DTOS, .max_recv_iov = iov, .pz = zone),
@@ -73,12 +73,12 @@ void check_least(struct test *t, DAT_COUNT seen, DAT_COUNT asked, DAT_COUNT limi
 void check_dtos(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param)
 {
         (void)known;
-        check_least(t, param->max_recv_dtos, KNOWN_DTOS, ia_attr(t)->max_recv_per_srq);
+        check_least(t, param->max_recv_dtos, KNOWN_DTOS, limit_or_none(max_recv_per_srq));
 }
 
 void check_iov(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param)
 {
-        check_least(t, param->max_recv_iov, known->iov, ia_attr(t)->max_iov_segments_per_dto);
+        check_least(t, param->max_recv_iov, known->iov, limit_or_none(max_iov_segments_per_dto));
 }
 
 void check_mark(struct test *t, const struct known *known, const DAT_SRQ_PARAM *param)
@@ -89,7 +89,8 @@ void check_mark(struct test *t, const struct known *known, const DAT_SRQ_PARAM *
 
 void expect_declared(struct test *t, DAT_COUNT dto_count, DAT_COUNT wanted)
 {
-        if (provider_attr(t)->srq_info_supported)
+        must_be_told(t, NEED_SRQ_INFO_AVAILABLE | NEED_SRQ_INFO_OUTSTANDING);
+        if (provider_attr_if_told(t)->srq_info_supported)
                 expect_count(t, dto_count, wanted);
         else
                 expect_eq(dto_count, DAT_VALUE_UNKNOWN);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_set_lw: receives that do not leave the SRQ. */
+#include "case/poison.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/srq_set_lw.h"
 
@@ -48,10 +49,12 @@ CASE(srq_set_lw, srq_of_other_ia)
 {
         DAT_IA_HANDLE other = other_ia(t);
         DAT_SRQ_HANDLE srq = srq_with(t, .ia = other, .pz = pz_of(t, other), .max_recv_dtos = 8);
-        DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+        DAT_EVD_HANDLE evd;
         struct woken woken;
 
+        poison((void *)&evd, sizeof(evd));
         must(dat_ia_query(other, &evd, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL));
+        must_be_written(t, "dat_ia_query", "the asynchronous EVD", &evd, sizeof(evd));
 
         expect(dat_srq_set_lw(srq, 4), DAT_SUCCESS);
         expect_eq(srq_param(t, srq).low_watermark, 4);
