@@ -437,7 +437,7 @@ size_t length_of(struct test *t, const struct length_row *row, DAT_VLEN most)
  * Two EPs
  */
 
-/* As many as any EP of a case's has are asked for without a limit that is told. */
+/* As many as any EP of a case has are asked for where the IA publishes no limit. */
 static bool has_dtos(struct test *t, DAT_COUNT wanted)
 {
         DAT_COUNT most =
