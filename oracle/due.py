@@ -324,15 +324,30 @@ def unwaitable_wakes(call: Call, _evd: Evd, side: Side) -> bool | str | None:
     return None
 
 
+# What a thread on a CNO may sleep through, or is woken by: nothing that takes an event from it.
+_WAKE = frozenset(("dat_evd_post_se", "dat_evd_create"))
+
+
 @tells("dat_cno_wait", clauses=["cno_wait/wakes"], rulings=["CNO-4"], asleep=True)
 def event_wakes(call: Call, cno: Cno, side: Side) -> bool | str | None:
-    """An event on an enabled EVD, on which no thread waits, ends a wait on its CNO."""
+    """An event on an enabled EVD, on which no thread waits, ends a wait on its CNO.
+
+    A wait without a timeout shows that it has missed one if only a later one ends it.
+    """
     if is_agent(cno.agent) or call.apart:
         return None
-    if any(other.name != "dat_evd_post_se" or other.apart for other in call.overlaps):
+    if any(other.name not in _WAKE or other.apart for other in call.overlaps):
         return None
-    posts = [other for other in call.overlaps if other.ok and _notifies(other.o, cno)]
+    posts = [
+        other
+        for other in call.overlaps
+        if other.name == "dat_evd_post_se" and other.ok and _notifies(other.o, cno)
+    ]
     if call.ok:
+        last = max((other.begin for other in posts), default=0) - SETTLED_US
+        for other in posts:
+            if call.begin <= other.begin and other.end <= last:
+                return f"sleeps until a later event, while one has come on {other.o.name}"
         return True if posts else None
     if not _sleeps(call, QUEUE_EMPTY):
         return None

@@ -514,7 +514,7 @@ def forget(ep: Ep, side: Side) -> None:
     if ep.srq is not None:
         ep.srq.eps.discard(ep)
         if ep.ever and not is_spent(ep, side):
-            ep.srq.doubt = "an EP that had receives of the SRQ is gone"
+            ep.srq.loses("an EP that had receives of the SRQ is gone")
 
 
 @refuses("dat_ep_reset", clauses=["ep_reset/in_state"], rulings=["EP-8", "GEN-7"])
@@ -529,7 +529,7 @@ def reset(_call: Call, ep: Ep, side: Side) -> None:
     if now(ep) != {UNCONNECTED}:
         ep.lossy = (len(ep.receives), len(ep.requests))
         if ep.srq is not None and ep.ever and not is_spent(ep, side):
-            ep.srq.doubt = "an EP that had receives of the SRQ was reset"
+            ep.srq.loses("an EP that had receives of the SRQ was reset")
     ep.states = frozenset((UNCONNECTED,))
 
 
@@ -1194,10 +1194,10 @@ def _held(call: Call, ep: Ep, side: Side) -> bool | str | None:
             if isinstance(value, int) and value != 0:
                 return f"tells {value} of an EP that can hold no receive"
         return True
-    if srq.doubt:
-        return None
     if isinstance(count, int) and count > len(srq.posted):
         return f"tells {count} receives, while {len(srq.posted)} are outstanding"
+    if srq.doubt:
+        return None
     connection = ep.connection
     other = connection.other if connection is not None else None
     if (

@@ -666,7 +666,7 @@ def _srq_completion(
         head = [ep.requests[pair[1]] for pair in ep.streams if pair[1] < len(ep.requests)]
         if any(not _request_fits(request, data, False) for request in head):
             if any(not _recv_fits(receive, data) for receive in srq.posted):
-                srq.doubt = "a completion may be a receive or a request"
+                srq.doubt, srq.fresh = "a completion may be a receive or a request", None
                 _lost_track(ep, srq.doubt)
                 return None
             return _stream(call, ep, data, side, (False, True), False)
@@ -675,6 +675,8 @@ def _srq_completion(
         misfit = _recv_fits(receive, data)
         if not misfit:
             srq.posted.remove(receive)
+            if srq.fresh:
+                srq.fresh -= 1
             none_held = data.get("status") == FLUSHED and _holds_none(ep, srq, side, call)
             srq.changes()
             if none_held:
@@ -688,7 +690,7 @@ def _srq_completion(
         why = f"no outstanding receive of the SRQ fits: {misfit}"
     if on_request and ep.requests:
         return _stream(call, ep, data, side, (False, True), False)
-    srq.doubt = "a completion that was not expected"
+    srq.doubt, srq.fresh = "a completion that was not expected", None
     return f"of {ep.name}: {why}"
 
 

@@ -2,7 +2,8 @@
 """Shared receive queues.
 
 What is outstanding is known to the last receive (SRQ-6), as long as no EP that may have held some
-was freed or reset. What is available lies between bounds: messages come at any time.
+was freed or reset. Behind that, and for what is available, there are bounds: messages come at any
+time, and of the receives of such an EP some may never be reaped.
 """
 
 from typing import Any
@@ -97,9 +98,7 @@ describe(
     returns="INVALID_HANDLE INSUFFICIENT_RESOURCES INVALID_PARAMETER PROTECTION_VIOLATION "
     "PRIVILEGES_VIOLATION",
     handles=[Handle("srq_handle", "srq", clause="srq_post_recv/invalid_handle")],
-    small=lambda _call, srq, _side: (
-        srq.outstanding_now is not None and srq.outstanding_now < srq.size_least
-    ),
+    small=lambda _call, srq, _side: len(srq.posted) < srq.size_least,
 )
 describe(
     "dat_srq_query",
@@ -263,8 +262,6 @@ def vector(call: Call, srq: Srq, side: Side) -> Refusal | Open | None:
 def too_many(_call: Call, srq: Srq, _side: Side) -> Refusal | Open | None:
     """A receive beyond the size may be refused; before that there is room."""
     posted = len(srq.posted)
-    if srq.doubt:
-        return may(INSUFFICIENT)
     if posted >= (srq.size if srq.size is not None else srq.size_least):
         return may(INSUFFICIENT)
     return None
@@ -283,6 +280,8 @@ def post_recv(call: Call, srq: Srq, side: Side) -> None:
     receive.n = call.n
     receive.bad_from = bad_from(call, srq, srq.pz, side, "DAT_MEM_PRIV_LOCAL_WRITE_FLAG")
     srq.posted.append(receive)
+    if srq.fresh is not None:
+        srq.fresh += 1
     srq.changes()
 
 
@@ -310,6 +309,8 @@ def _count(told_as: str, srq: Srq, side: Side, least: int, most: int) -> Wanted:
 
 def available_least(srq: Srq, side: Side) -> int:
     """The fewest receives that can be on the SRQ now."""
+    if srq.doubt:
+        return 0
     for ep in srq.eps:
         idle = ep.states <= IDLE and ep.connection is None
         if not (idle or none_accepted(side) or is_spent(ep, side)):
@@ -362,9 +363,7 @@ def query(call: Call, srq: Srq, side: Side) -> bool | str | None:
             "low_watermark": ("LOW_WATERMARK", srq.low_watermark),
             "available_dto_count": (
                 "AVAILABLE_DTO_COUNT",
-                None
-                if srq.doubt
-                else _count(
+                _count(
                     "srq_info_available_supported",
                     srq,
                     side,
@@ -374,9 +373,7 @@ def query(call: Call, srq: Srq, side: Side) -> bool | str | None:
             ),
             "outstanding_dto_count": (
                 "OUTSTANDING_DTO_COUNT",
-                None
-                if srq.doubt
-                else _count("srq_info_outstanding_supported", srq, side, posted, posted),
+                _count("srq_info_outstanding_supported", srq, side, srq.outstanding_least, posted),
             ),
         },
     )
@@ -453,8 +450,6 @@ def below_outstanding(call: Call, srq: Srq, _side: Side) -> Refusal | Open | Non
     request = call.arg("srq_max_recv_dto")
     if not isinstance(request, int):
         return None
-    if srq.doubt:
-        return may(INVALID_STATE) if request < len(srq.posted) else None
     return may(INVALID_STATE) if request < len(srq.posted) else None
 
 

@@ -166,6 +166,7 @@ class Srq(Obj):
         "eps",
         "events",
         "events_least",
+        "fresh",
         "held",
         "iov",
         "low_watermark",
@@ -203,6 +204,8 @@ class Srq(Obj):
         self.held: dict[Ep, int] = {}
         self.told_at: float = 1e18
         self.doubt = ""  # why the number of outstanding receives is not known
+        # In doubt: how many of those posted since are surely outstanding; None where not known.
+        self.fresh: int | None = None
         self.parameters: dict[str, Any] = {}
 
     def changes(self) -> None:
@@ -211,10 +214,24 @@ class Srq(Obj):
         self.held.clear()
         self.told_at = 1e18
 
+    def loses(self, why: str) -> None:
+        """Some of the receives so far may not be reaped any more; later ones are not among them."""
+        if not self.doubt or self.fresh is not None:
+            self.fresh = 0
+        self.doubt = why
+
     @property
     def outstanding_now(self) -> int | None:
         """Receives posted and not reaped; None where it is not known."""
         return None if self.doubt else len(self.posted)
+
+    @property
+    def outstanding_least(self) -> int:
+        """The fewest receives that are outstanding; the most are `posted`."""
+        if not self.doubt:
+            return len(self.posted)
+        known = not any(ep.lost or ep.doubt for ep in self.eps)
+        return (self.fresh or 0) if known else 0
 
 
 class Receive:
