@@ -17,6 +17,7 @@ import jsonschema
 
 from runners.commands.spec import PAGES_VARIABLE
 from tests.reports.synthetic_run import read_lines
+from tests.runners.warm import can_obey, warm
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
@@ -139,9 +140,12 @@ class Cts:
 
     def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         argv, env = self.command(*arguments)
-        done = subprocess.run(
-            argv, env=env, cwd=self.root, capture_output=True, text=True, timeout=300, check=False
-        )
+        if can_obey(env):
+            done = warm().run([*map(str, arguments)], env, self.root, timeout=300)
+        else:
+            done = subprocess.run(
+                argv, env=env, cwd=self.root, capture_output=True, text=True, timeout=300
+            )
         assert "Traceback" not in done.stdout + done.stderr, done.stderr
         return done
 

@@ -8,6 +8,7 @@ that is said to. FAKE_FAULTS_AT_A_TIME is of how many a crew of `faults` has ent
 
 import os
 from pathlib import Path
+from typing import NoReturn
 
 from runners import cli
 from runners.campaign.session import session
@@ -21,7 +22,9 @@ FABRICS = {
     "absent": "tests.runners.fake_fabric:AbsentFabric",
 }
 
-if __name__ == "__main__":
+
+def main() -> NoReturn:
+    """Obey the arguments of this process."""
     session.HELLO_TIMEOUT = 60.0
     grace = float(os.environ.get("FAKE_GRACE", "60"))
     session.patience = lambda limits: limits.deadline_ms / 1000 + grace
@@ -33,3 +36,7 @@ if __name__ == "__main__":
 
         mutation.FAULTS_AT_A_TIME = int(at_a_time)
     raise SystemExit(cli.main(checkout=Checkout(Path(os.environ["FAKE_ROOT"]), FABRICS)))
+
+
+if __name__ == "__main__":
+    main()
