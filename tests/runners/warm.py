@@ -45,7 +45,7 @@ class Warm:
             env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
+            bufsize=0,  # no answer waits in a buffer, where select() does not see it
         )
 
     def run(
@@ -66,13 +66,12 @@ class Warm:
             err.seek(0)
             return subprocess.CompletedProcess([*argv], status, out.read(), err.read())
 
-    def _ask(self, line: str) -> str:
+    def _ask(self, line: str) -> bytes:
         assert self._process.stdin is not None
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
+        self._process.stdin.write(line.encode() + b"\n")
         return self._answer()
 
-    def _answer(self) -> str:
+    def _answer(self) -> bytes:
         assert self._process.stdout is not None
         return self._process.stdout.readline()
 
