@@ -165,7 +165,7 @@ STEPS = (
     Step(
         "python",
         "the runner, the harness, the reports and the catalogue, by their front doors",
-        ["{python} -m pytest -q -n 3 --durations 20 {other_tests}"],
+        ["{python} -m pytest -q -n 4 --durations 20 {other_tests}"],
         timeout=1200,
     ),
     Step(

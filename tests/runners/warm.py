@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
@@ -32,14 +33,15 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 # Templates that a command compiled; their names in it tell of which text.
 TEMPLATES = REPOSITORY / ".cache/templates"
 PACKAGES = ("oracle", "results", "reports", "runners")
-# A fork cannot obey these: the interpreter has read them when it started.
-READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "TZ")
+# A fork cannot obey these: the interpreter, or a module, has read them when it started.
+READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "TMPDIR", "TZ")
 
 
 class Warm:
     """A process that forks, one command after another."""
 
     def __init__(self) -> None:
+        self._turn = threading.Lock()
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "tests.runners.warm"],
             env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
@@ -52,7 +54,7 @@ class Warm:
         self, argv: Sequence[str], env: Mapping[str, str], cwd: Path, timeout: float
     ) -> subprocess.CompletedProcess[str]:
         """Obey `argv`, words after the program's name, and wait for the end."""
-        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        with self._turn, tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
             files = [f"/proc/{os.getpid()}/fd/{file.fileno()}" for file in (out, err)]
             order = {"argv": [*argv], "env": {**env}, "cwd": str(cwd), "files": files}
             pid = int(self._ask(json.dumps(order)))
