@@ -37,6 +37,20 @@ FAMILY(srq_resize, below_low_watermark_when, marks)
                 expect(dat_srq_resize(queue.srq, request), DAT_INVALID_STATE);
 }
 
+/* Nothing is outstanding any more, so that the mark alone forbids the sizes. */
+CASE(srq_resize, below_spent_low_watermark)
+{
+        struct armed armed = armed_with(t, 4, 4);
+
+        flow_deliver(t, &armed.flow, 4);
+        for (int i = 0; i < 4; i++)
+                must_dto(armed.flow.evd);
+        drain_async_event(t);
+
+        for (DAT_COUNT request = 3; request > 0; request--)
+                expect(dat_srq_resize(armed.queue.srq, request), DAT_INVALID_STATE);
+}
+
 CASE(srq_resize, below_low_watermark_keeps_parameters)
 {
         struct queue queue = queue_below_mark(t, 4);
