@@ -95,10 +95,13 @@ FAMILY(ep_create, above_ia_limit, numbers)
 
 FAMILY(ep_create, far_above_ia_limit, numbers)
 {
-        uint64_t value = ep_number_far_above(t, row);
-        struct ep_creation with = asking(t, row, value);
+        const uint64_t values[] = {ep_number_far_above(t, row), ep_number_wrapping(t, row)};
 
-        expect_beyond(t, &with, row, value);
+        for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+                struct ep_creation with = asking(t, row, values[i]);
+
+                expect_beyond(t, &with, row, values[i]);
+        }
 }
 
 static const struct ep_number counts[] = {

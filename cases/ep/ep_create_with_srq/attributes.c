@@ -199,6 +199,7 @@ FAMILY(ep_create_with_srq, above_ia_limit, numbers)
 FAMILY(ep_create_with_srq, far_above_ia_limit, numbers)
 {
         ask_beyond(t, row, ep_number_far_above(t, row));
+        ask_beyond(t, row, ep_number_wrapping(t, row));
 }
 
 static const struct ep_number counts[] = {

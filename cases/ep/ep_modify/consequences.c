@@ -545,6 +545,52 @@ CASE(ep_modify, fewer_than_posted)
                 expect_message(t, change.ep, bufs[i], (uint64_t)i);
 }
 
+static const struct ep_parameter_row of_receives[] = {
+    {"max_recv_dtos", EP_PARAM_max_recv_dtos},
+    {"max_recv_iov", EP_PARAM_max_recv_iov},
+};
+
+/* Two segments each if there may be as many, so that their number can be lowered to that. */
+static struct ep_change with_receives(struct test *t, const struct ep_parameter_row *row,
+                                      struct buf **bufs)
+{
+        bool of_segments = row->parameter == EP_PARAM_max_recv_iov;
+        DAT_COUNT segments = of_segments ? 2 : 1;
+        DAT_EP_ATTR attr = ep_attr_few(t);
+        struct ep_change change;
+
+        if (of_segments && ia_attr(t)->max_iov_segments_per_dto <= segments)
+                unsupported(t, "max_iov_segments_per_dto: none more than the case posts");
+        if (ia_attr(t)->max_dto_per_ep <= RECEIVES)
+                unsupported(t, "max_dto_per_ep: none more than the case posts");
+        attr.max_recv_dtos = RECEIVES + 1;
+        attr.max_recv_iov = segments + of_segments;
+        change = ep_change_of(t, &ep_parameters[row->parameter], ep_with(t, .attr = &attr), 0);
+        for (int i = 0; i < RECEIVES; i++) {
+                DAT_LMR_TRIPLET vector[2];
+
+                bufs[i] = buf_with(t);
+                vector[0] = triplet(bufs[i], 0, of_segments ? MESSAGE / 2 : MESSAGE);
+                vector[1] = triplet(bufs[i], MESSAGE / 2, MESSAGE / 2);
+                must(dat_ep_post_recv(change.ep, segments, vector, (DAT_DTO_COOKIE){.as_64 = 0},
+                                      DAT_COMPLETION_DEFAULT_FLAG));
+        }
+        change.wanted = (uint64_t)(of_segments ? segments : RECEIVES);
+        ep_value_set(&change.asked, change.parameter, change.wanted);
+        return change;
+}
+
+FAMILY(ep_modify, as_many_as_posted, of_receives)
+{
+        struct buf *bufs[RECEIVES];
+        struct ep_change change = with_receives(t, row, bufs);
+
+        expect_ep_change(t, &change);
+        peer_send(expect_connect(change.ep), .count = RECEIVES, .length = MESSAGE);
+        for (int i = 0; i < RECEIVES; i++)
+                expect_message(t, change.ep, bufs[i], (uint64_t)i);
+}
+
 /*
  * EVDs and zones
  */

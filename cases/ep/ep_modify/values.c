@@ -189,24 +189,39 @@ static const struct ep_parameter_row limited[] = {
 #undef ROW
 };
 
+static void expect_refused_or_shown(struct test *t, struct ep_change *change, uint64_t limit)
+{
+        struct ep_snapshot before = ep_snapshot(t, change->ep);
+        DAT_RETURN ret;
+
+        ep_value_set(&change->asked, change->parameter, change->wanted);
+        ret = expect_may(ep_modify(change), DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
+                         DAT_SUCCESS);
+        if (!dat_is(ret, DAT_SUCCESS)) {
+                expect_ep_kept(t, change->ep, &before, 0);
+                return;
+        }
+        expect_that(ep_change_shown(t, change), "granted, and not done");
+        note(t, "granted above the IA's own limit of %llu (EP-29)", (unsigned long long)limit);
+}
+
+/* The next number, and one that is the present one if its upper half is dropped. */
 FAMILY(ep_modify, above_ia_limit, limited)
 {
         struct ep_change change = unconnected(t, row->parameter);
         uint64_t limit = limit_of(t, row->parameter);
+        uint64_t wanted[2];
 
         if (limit >= (change.parameter->size == sizeof(DAT_COUNT) ? (uint64_t)INT_MAX : UINT64_MAX))
                 unsupported(t, "the IA's limit: no number is above it");
-        change.wanted = limit + 1;
-        ep_value_set(&change.asked, change.parameter, change.wanted);
-
-        DAT_RETURN ret = expect_may(ep_modify(&change), DAT_INVALID_PARAMETER,
-                                    DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS);
-        if (!dat_is(ret, DAT_SUCCESS)) {
-                expect_ep_kept(t, change.ep, &change.before, 0);
-                return;
+        wanted[0] = limit + 1;
+        wanted[1] =
+            ep_value_wrapping(change.parameter, ep_value(&change.before.param, change.parameter));
+        for (int i = 0; i < 2; i++) {
+                change.wanted = wanted[i];
+                if (change.wanted > limit)
+                        expect_refused_or_shown(t, &change, limit);
         }
-        expect_that(ep_change_shown(t, &change), "granted, and not done");
-        note(t, "granted above the IA's own limit of %llu (EP-29)", (unsigned long long)limit);
 }
 
 static const struct ep_parameter_row lengths[] = {

@@ -172,6 +172,13 @@ uint64_t ep_number_far_above(struct test *t, const struct ep_number *row)
         return ep_greatest(row);
 }
 
+uint64_t ep_number_wrapping(struct test *t, const struct ep_number *row)
+{
+        uint64_t value = ep_value_wrapping(&row->parameter, ep_number_asked(t, row));
+
+        return value > ep_limit_of(t, row) ? value : ep_number_far_above(t, row);
+}
+
 void expect_negative(struct test *t, struct ep_creation *with, const struct ep_number *row)
 {
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;

@@ -82,6 +82,8 @@ void expect_threshold_beside_other_streams(struct test *t, struct ep_creation *w
  */
 uint64_t ep_number_above(struct test *t, const struct ep_number *row);
 uint64_t ep_number_far_above(struct test *t, const struct ep_number *row);
+/* One above it whose lower half is a number that is granted, or else the greatest. */
+uint64_t ep_number_wrapping(struct test *t, const struct ep_number *row);
 
 /* A request for `value`, above the IA's limit, is refused, or granted whole as a NOTE (EP-29). */
 void expect_beyond(struct test *t, const struct ep_creation *with, const struct ep_number *row,

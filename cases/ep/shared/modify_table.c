@@ -3,6 +3,7 @@
 #include "cases/ep/shared/modify_table.h"
 #include "cases/shared/point.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define MESSAGE      ((size_t)64)   /* bytes */
@@ -464,6 +465,11 @@ const struct ep_parameter ep_parameters[EP_PARAM_COUNT] = {
 /*
  * An EP before and after
  */
+
+uint64_t ep_value_wrapping(const struct ep_parameter *parameter, uint64_t value)
+{
+        return value + (UINT64_C(1) << (CHAR_BIT / 2 * parameter->size));
+}
 
 DAT_HANDLE ep_handle(uint64_t value)
 {

@@ -139,6 +139,8 @@ void expect_ep_effect(struct test *t, const struct ep_change *change);
 
 uint64_t ep_value(const DAT_EP_PARAM *param, const struct ep_parameter *parameter);
 void ep_value_set(DAT_EP_PARAM *param, const struct ep_parameter *parameter, uint64_t value);
+/* The value with one bit more, the lowest of its upper half: a cut to half its size drops that. */
+uint64_t ep_value_wrapping(const struct ep_parameter *parameter, uint64_t value);
 /* A value that is an object. */
 DAT_HANDLE ep_handle(uint64_t value);
 
