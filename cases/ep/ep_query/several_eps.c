@@ -4,6 +4,7 @@
 #include "case/poison.h"
 #include "case/standard.h"
 #include "cases/ep/ep_query/fixtures.h"
+#include "cases/ep/shared/modify_table.h"
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
@@ -62,20 +63,22 @@ CASE(ep_query, after_others_freed)
 
 CASE(ep_query, after_modify)
 {
-        struct known known = known_ep(t, 1);
-        DAT_EP_ATTR attr = attr_number(t, 2);
+        const size_t count = sizeof(ep_modifiable) / sizeof(ep_modifiable[0]);
+        uint64_t made[sizeof(ep_modifiable) / sizeof(ep_modifiable[0])];
+        struct known known;
 
-        known.param.pz_handle = pz_new(t);
-        known.param.ep_attr.max_message_size = attr.max_message_size;
-        known.param.ep_attr.max_rdma_size = attr.max_rdma_size;
-        known.param.ep_attr.max_recv_dtos = attr.max_recv_dtos;
-        must(dat_ep_modify(known.ep,
-                           DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE |
-                               DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE |
-                               DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS,
-                           &known.param));
+        for (size_t i = 0; i < count; i++)
+                made[i] = ep_new_object(t, &ep_parameters[ep_modifiable[i].parameter]);
+        known = known_ep(t, 1);
+        for (size_t i = 0; i < count; i++) {
+                const struct ep_parameter *parameter = &ep_parameters[ep_modifiable[i].parameter];
+                struct ep_change change = ep_change_of(t, parameter, known.ep, made[i]);
 
-        check_without_connection(t, &known);
+                must(ep_modify(&change));
+                ep_value_set(&known.param, parameter, change.wanted);
+                check_fields(t, &known, parameter->field);
+                check_without_connection(t, &known);
+        }
         release(t, known.ep);
 }
 

@@ -48,6 +48,18 @@ static DAT_COUNT had_recv_evd_alone(struct test *t, struct own *own)
         return POSTS;
 }
 
+/* Nothing is reported of its receives. */
+static DAT_COUNT had_no_recv_evd(struct test *t, struct own *own)
+{
+        DAT_EP_ATTR attr = ep_attr_of(t, 1);
+
+        must(dat_ep_create(ia(t), pz(t), DAT_HANDLE_NULL, own->evd, DAT_HANDLE_NULL, &attr,
+                           &own->ep));
+        adopt(t, DAT_HANDLE_TYPE_EP, own->ep);
+        own_post(t, own, POSTS);
+        return POSTS;
+}
+
 /* Its sends stand unreaped where the receives would. */
 static DAT_COUNT had_one_evd(struct test *t, struct own *own)
 {
@@ -414,6 +426,7 @@ static const struct history {
     {"no_segments", had_no_segments},
     {"unsignalled", had_unsignalled},
     {"recv_evd_alone", had_recv_evd_alone},
+    {"no_recv_evd", had_no_recv_evd},
     {"one_evd", had_one_evd},
     {"evd_changed", had_evd_changed},
     {"modified", was_modified},

@@ -74,6 +74,36 @@ FAMILY(srq_query, size_of, magnitudes)
         expect_room(t, &queue, told);
 }
 
+/* The sizes that a queue made for 8 is given. */
+static const struct resizing {
+        const char *id;
+        DAT_COUNT sizes[2];
+        int count;
+} resizings[] = {
+    {"grown", {16}, 1},
+    {"shrunk", {4}, 1},
+    {"grown_and_shrunk", {16, 4}, 2},
+    {"shrunk_and_grown", {4, 16}, 2},
+};
+
+FAMILY(srq_query, size_after, resizings)
+{
+        DAT_COUNT limit = limit_or_none(max_recv_per_srq);
+        struct queue queue = queue_with(t, 8);
+        DAT_COUNT size = 0;
+        DAT_COUNT told;
+
+        for (int i = 0; i < row->count; i++) {
+                size = row->sizes[i] < limit ? row->sizes[i] : limit;
+                must(dat_srq_resize(queue.srq, size));
+        }
+
+        told = srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_MAX_RECV_DTO).max_recv_dtos;
+        check_least(t, told, size, limit);
+        expect_eq(srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_ALL).max_recv_dtos, told);
+        expect_room(t, &queue, told);
+}
+
 static const struct width {
         const char *id;
         DAT_COUNT iov; /* 0: as many as the IA has */
