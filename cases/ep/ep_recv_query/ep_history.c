@@ -213,6 +213,21 @@ static DAT_COUNT had_sibling_freed(struct test *t, struct own *own)
         return POSTS;
 }
 
+/* An EP with an SRQ reports to its EVD; of that EP's receives one has its message. */
+static DAT_COUNT had_srq_on_evd(struct test *t, struct own *own)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow beside;
+
+        own_post(t, own, POSTS);
+        own->end = peer_connect(peer(t), own->ep);
+        beside = flow_open(t, &queue, own->evd);
+        queue_post(t, &queue, 3);
+        flow_deliver(t, &beside, 1);
+        own_deliver(t, own, 1);
+        return POSTS - 1;
+}
+
 static DAT_COUNT wrote(struct test *t, struct own *own)
 {
         DAT_LMR_TRIPLET segment = triplet(own->buf, 0, MESSAGE);
@@ -439,6 +454,7 @@ static const struct history {
     {"failure", had_failure},
     {"written_to", was_written_to},
     {"sibling_freed", had_sibling_freed},
+    {"srq_on_evd", had_srq_on_evd},
     {"wrote", wrote},
     {"read", read_from_peer},
     {"bound", had_bound},

@@ -111,18 +111,21 @@ CASE(ep_recv_query, posted_disconnected)
         own_post(t, &own, 2);
         expect_flushes(t, own.evd, 2);
 
-        expect_count(t, recv_info(t, own.ep).count, 0);
+        expect_none(t, own.ep);
 }
 
 CASE(ep_recv_query, after_reset)
 {
         struct own own = own_connected(t, POSTS);
+        struct info info;
 
         disconnect(t, &endings[0], own.ep, own.end);
         expect_flushes(t, own.evd, POSTS);
         must(dat_ep_reset(own.ep));
-        expect_count(t, recv_info(t, own.ep).count, 0);
+        expect_none(t, own.ep);
 
         own_post(t, &own, 2);
-        expect_count(t, recv_info(t, own.ep).count, 2);
+        info = recv_info(t, own.ep);
+        expect_count(t, info.count, 2);
+        expect_idle_span(t, info.span, 2);
 }
