@@ -21,10 +21,9 @@ static const struct refusal {
         const char *id;
         void (*spoil)(struct test *t, struct ep_creation *with);
 } refusals[] = {
-    {"negative", ask_negative},
-    {"too_many", ask_too_many},
-    {"unknown_flag", ask_unknown_flag},
-    {"other_stream", ask_other_stream},
+    {"negative", ask_negative},         {"too_many", ask_too_many},
+    {"unknown_flag", ask_unknown_flag}, {"other_stream", ask_other_stream},
+    {"mixed_flags", ask_mixed_flags},
 };
 
 /* The next EP has what it asks for; when it is gone, nothing uses what the refused ones named. */

@@ -27,7 +27,7 @@ static const struct refusal {
 } refusals[] = {
     {"negative", ask_negative},          {"too_many", ask_too_many},
     {"unknown_flag", ask_unknown_flag},  {"other_stream", ask_other_stream},
-    {"connect_evd_no_evd", ask_bad_evd},
+    {"connect_evd_no_evd", ask_bad_evd}, {"mixed_flags", ask_mixed_flags},
 };
 
 /* The next EP has what it asks for; when it is gone, nothing uses what the refused ones named. */

@@ -489,6 +489,13 @@ void ask_unknown_flag(struct test *t, struct ep_creation *with)
         with->param.ep_attr.recv_completion_flags = (DAT_COMPLETION_FLAGS)(1U << 20);
 }
 
+void ask_mixed_flags(struct test *t, struct ep_creation *with)
+{
+        (void)t;
+        with->request_evd = with->recv_evd;
+        with->param.ep_attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+}
+
 void ask_other_stream(struct test *t, struct ep_creation *with)
 {
         (void)t;

@@ -127,6 +127,7 @@ void expect_evd_of_another_stream(struct test *t, struct ep_creation *with,
 /* Ways to make the call invalid. */
 void ask_negative(struct test *t, struct ep_creation *with);
 void ask_unknown_flag(struct test *t, struct ep_creation *with);
+void ask_mixed_flags(struct test *t, struct ep_creation *with); /* on one EVD */
 void ask_other_stream(struct test *t, struct ep_creation *with);
 
 /* The call of a thread of race(), and the EP that it made. */

@@ -152,6 +152,23 @@ CASE(srq_set_lw, unreaped_do_not_count)
         expect_async_event(queue.srq);
 }
 
+/* The provider has counted them for its queries before. */
+CASE(srq_set_lw, unreaped_queried_do_not_count)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_COUNT count;
+        DAT_COUNT span;
+
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 2);
+        srq_param(t, queue.srq);
+        (void)dat_ep_recv_query(flow.ep, &count, &span);
+        must(dat_srq_set_lw(queue.srq, 3));
+
+        expect_async_event(queue.srq);
+}
+
 CASE(srq_set_lw, event_by_several_eps)
 {
         struct armed armed = armed_with(t, 5, 4);
