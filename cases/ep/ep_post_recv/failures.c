@@ -202,6 +202,15 @@ static DAT_RETURN with_outside(struct test *t, DAT_EP_HANDLE ep)
         return post_one(ep, buf, buf->length, PLAIN);
 }
 
+/* Its first segment is good. */
+static DAT_RETURN with_outside_last(struct test *t, DAT_EP_HANDLE ep)
+{
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET segments[] = {triplet(buf, 0, MESSAGE), triplet(buf, buf->length, MESSAGE)};
+
+        return dat_ep_post_recv(ep, 2, segments, COOKIE(99), PLAIN);
+}
+
 static const struct refusal {
         const char *id;
         DAT_RETURN (*post)(struct test *t, DAT_EP_HANDLE ep);
@@ -214,6 +223,7 @@ static const struct refusal {
     {"other_zone", with_other_zone, DAT_PROTECTION_VIOLATION, true},
     {"no_privilege", with_no_privilege, DAT_PRIVILEGES_VIOLATION, true},
     {"outside_lmr", with_outside, DAT_INVALID_PARAMETER, true},
+    {"outside_lmr_last", with_outside_last, DAT_INVALID_PARAMETER, true},
 };
 
 FAMILY(ep_post_recv, refusal_leaves, refusals)

@@ -71,17 +71,55 @@ CASE(ep_query, soft_mark)
         expect_eq(queried(t, ep, DAT_EP_FIELD_ALL).ep_attr.srq_soft_hw, 5);
 }
 
-CASE(ep_query, without_evds)
+static struct known known_with(struct test *t, DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request,
+                               DAT_EVD_HANDLE connect)
 {
         struct known known = {.param = {.ia_handle = ia(t),
                                         .ep_state = DAT_EP_STATE_UNCONNECTED,
                                         .local_ia_address_ptr = ia_address(t),
                                         .pz_handle = pz(t),
+                                        .recv_evd_handle = recv,
+                                        .request_evd_handle = request,
+                                        .connect_evd_handle = connect,
                                         .ep_attr = attr_number(t, 1)}};
 
-        must(dat_ep_create(ia(t), pz(t), DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
-                           &known.param.ep_attr, &known.ep));
+        must(dat_ep_create(ia(t), pz(t), recv, request, connect, &known.param.ep_attr, &known.ep));
         adopt(t, DAT_HANDLE_TYPE_EP, known.ep);
+        return known;
+}
+
+CASE(ep_query, without_evds)
+{
+        struct known known = known_with(t, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL);
 
         check_without_connection(t, &known);
+}
+
+static const struct lacking {
+        const char *id;
+        DAT_EP_PARAM_MASK evd;
+} lacking[] = {
+    {"recv", DAT_EP_FIELD_RECV_EVD_HANDLE},
+    {"request", DAT_EP_FIELD_REQUEST_EVD_HANDLE},
+    {"connect", DAT_EP_FIELD_CONNECT_EVD_HANDLE},
+};
+
+static DAT_EVD_HANDLE evd_unless(struct test *t, bool lacks, DAT_EVD_FLAGS flags)
+{
+        return lacks ? DAT_HANDLE_NULL : evd_with(t, .qlen = 8, .flags = flags);
+}
+
+FAMILY(ep_query, without_one_evd, lacking)
+{
+        DAT_EVD_HANDLE evds[3];
+        struct known known;
+
+        for (size_t i = 0; i < 3; i++)
+                evds[i] = evd_unless(t, row->evd == lacking[i].evd,
+                                     i == 2 ? DAT_EVD_CONNECTION_FLAG : DAT_EVD_DTO_FLAG);
+        known = known_with(t, evds[0], evds[1], evds[2]);
+
+        check_without_connection(t, &known);
+        for (size_t i = 0; i < 3; i++)
+                check_fields(t, &known, lacking[i].evd);
 }

@@ -42,6 +42,19 @@ CASE(ep_query, port_of_asker)
         expect_eq(queried(t, loop.passive, DAT_EP_FIELD_REMOTE_PORT_QUAL).remote_port_qual, port);
 }
 
+CASE(ep_query, remote_port_of_asker)
+{
+        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+
+        loop_ask(t, &loop);
+        expect_that(queried(t, loop.active, DAT_EP_FIELD_REMOTE_PORT_QUAL).remote_port_qual != 0,
+                    "the EP that asks has no remote port");
+        expect_that(queried(t, loop.active, DAT_EP_FIELD_ALL).remote_port_qual != 0,
+                    "the EP that asks has no remote port");
+        loop_take_request(t, &loop);
+        must(dat_cr_reject(loop.request));
+}
+
 CASE(ep_query, port_of_peer)
 {
         DAT_EP_HANDLE ep = ep_with(t);

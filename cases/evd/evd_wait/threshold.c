@@ -94,6 +94,49 @@ CASE(evd_wait, threshold_of_requests)
         must(dat_cr_reject(loops[1].request));
 }
 
+/* Two receives, and an event of another stream of the same EVD. */
+static const struct streams {
+        const char *id;
+        bool software;
+} streams[] = {
+    {"receives_and_software", true},
+    {"receives_and_send", false},
+};
+
+FAMILY(evd_wait, threshold_of_streams, streams)
+{
+        DAT_EVD_FLAGS software = row->software ? DAT_EVD_SOFTWARE_FLAG : (DAT_EVD_FLAGS)0;
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN, .flags = DAT_EVD_DTO_FLAG | software);
+        DAT_EVD_HANDLE requests = row->software ? DAT_HANDLE_NULL : evd;
+        struct buf *buf = buf_with(t);
+        struct loop loop = loop_of(t, (struct ep_opts){.recv_evd = evd, .request_evd = requests},
+                                   (struct ep_opts){0});
+        struct waiter *waiter;
+        struct woken woken;
+        DAT_EVENT event;
+
+        loop_join(t, &loop);
+        loop_post_recv(t, loop.passive, buf, 0);
+        for (uint64_t i = 0; i < 2; i++)
+                loop_post_recv(t, loop.active, buf, i);
+        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 3);
+        expect_wait(waiter);
+        for (uint64_t i = 0; i < 2; i++)
+                loop_post_send(t, loop.passive, buf, i);
+        expect_asleep(waiter);
+        if (row->software)
+                post_ses(t, evd, 0, 1);
+        else
+                loop_post_send(t, loop.active, buf, 0);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.more, 2);
+        for (int i = 0; i < 2; i++)
+                expect(dat_evd_dequeue(evd, &event), DAT_SUCCESS);
+        expect_empty(t, evd);
+}
+
 static const struct no_threshold {
         const char *id;
         DAT_COUNT threshold;

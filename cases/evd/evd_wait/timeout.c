@@ -43,6 +43,36 @@ FAMILY(evd_wait, time_out, patiences)
         }
 }
 
+#define PATIENCE_US 400000 /* longer than the time between two events */
+#define BETWEEN     2      /* quiet periods */
+
+/*
+ * Too few events for the threshold, at intervals below the timeout. A provider that restarts the
+ * timeout with each of them exceeds the delay that EVD-11 permits.
+ */
+CASE(evd_wait, time_out_among_events)
+{
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, DAT_HANDLE_NULL);
+                struct waiter *waiter = wait_on_evd(t, source.evd, PATIENCE_US, SE_QLEN);
+                unsigned int brought = 0;
+                struct woken woken;
+
+                expect_wait(waiter);
+                while (brought < SE_QLEN - 1 && is_waiting(waiter)) {
+                        source_bring(t, &source, brought++, 1);
+                        for (int i = 0; i < BETWEEN; i++)
+                                settle(t);
+                }
+
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_TIMEOUT_EXPIRED);
+                expect_that(woken.us >= PATIENCE_US && woken.us < PATIENCE_US + event_timeout(t),
+                            "back after %llu us, of %d", (unsigned long long)woken.us, PATIENCE_US);
+                expect_source_events(t, &source, 0, (int)brought);
+        }
+}
+
 static const struct patience long_ones[] = {
     {"for_ever", DAT_TIMEOUT_INFINITE, 0, 1},
     {"greatest_number", DAT_TIMEOUT_INFINITE - 1, 0, 1},
