@@ -320,6 +320,8 @@ void expect_ep_in(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE state)
 
         poison(&param, sizeof(param));
         expect_eq(ep_state(t, ep), state);
+        if (!ep_query_answers(t))
+                return;
         expect(dat_ep_query(ep, DAT_EP_FIELD_EP_STATE, &param), DAT_SUCCESS);
         expect_eq(plain_ep_state(param.ep_state), state);
 }

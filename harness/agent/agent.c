@@ -129,15 +129,30 @@ static json_t *describe_ia(struct agent *agent)
                 if (agent->library.sha256[0])
                         json_object_set_new(ia, "sha256", json_string(agent->library.sha256));
                 json_object_set_new(ia, "attributes", render_attributes(probe));
-                if (probe->unasked[0])
-                        json_object_set_new(ia, "unasked",
-                                            text_json(probe->unasked, strlen(probe->unasked)));
         } else {
                 json_object_set_new(ia, "reason", text_json(probe->reason, strlen(probe->reason)));
         }
         json_object_set_new(ia, "output",
                             text_json(agent->run.output.text, agent->run.output.length));
         return ia;
+}
+
+/* What became of calls in probes, so that fixtures do without them. */
+static void describe_unasked(struct agent *agent)
+{
+        json_t *unlooked = json_object();
+
+        for (enum unasked i = 0; i < UNASKED_COUNT; i++) {
+                const char *why = agent->probe.unasked[i];
+
+                if (why[0] && i == UNASKED_IA_QUERY)
+                        json_object_set_new(agent->ia, "unasked", text_json(why, strlen(why)));
+                else if (why[0])
+                        json_object_set_new(unlooked, unasked_call(i), text_json(why, strlen(why)));
+        }
+        if (json_object_size(unlooked))
+                json_object_set(agent->ia, "unlooked", unlooked);
+        json_decref(unlooked);
 }
 
 /* The file that this process has its registry from: whoever chose it can see that it was taken. */
@@ -158,10 +173,12 @@ static void answer_hello(struct agent *agent)
         registry_digest(digest);
         json_t *found = trials_json(&agent->trials);
 
-        if (agent->probe.open)
+        if (agent->probe.open) {
+                describe_unasked(agent);
                 json_object_set_new(
                     agent->ia, "needs",
                     needs_declared_json(&agent->probe, &agent->threadsafe, &agent->trials.found));
+        }
         if (found)
                 json_object_set_new(agent->ia, "found", found);
         say(agent,
@@ -211,14 +228,24 @@ static bool probe_again(struct agent *agent)
 }
 
 /*
- * What was seen by the IA's one entry, and, where that opens, then by its threadsafe one. What the
- * one gave no answer to the other is not asked.
+ * Whether another probe follows one that has learned all that it can: where the IA opens, one looks
+ * at an EP, and then its threadsafe entry is asked. What the one gave no answer to the other is not
+ * asked.
  */
+static bool has_next_probe(struct agent *agent)
+{
+        if (!agent->probe.open || agent->asked.threadsafe)
+                return false;
+        agent->asked.threadsafe = agent->asked.looks;
+        agent->asked.looks = !agent->asked.looks;
+        return true;
+}
+
 static void take_probe(struct agent *agent)
 {
         bool first = !agent->ia;
-        bool more =
-            run_probed(&agent->run, &agent->asked, first ? &agent->probe : &agent->threadsafe);
+        bool more = run_probed(&agent->run, &agent->asked,
+                               agent->asked.threadsafe ? &agent->threadsafe : &agent->probe);
 
         agent->asked.ia = agent->probe.ia;
         if (first && !more) {
@@ -226,16 +253,13 @@ static void take_probe(struct agent *agent)
                 agent->ia = describe_ia(agent);
         }
         run_forget(&agent->run);
-        if (!more && (!first || !agent->probe.open)) {
-                await_beat(agent);
-                trials_begin(&agent->trials, agent->assumptions, &agent->probe, &agent->threadsafe);
-                try_next(agent);
+        await_beat(agent);
+        if (more || has_next_probe(agent)) {
+                probe_again(agent);
                 return;
         }
-        if (!more)
-                agent->asked.threadsafe = true;
-        await_beat(agent);
-        probe_again(agent);
+        trials_begin(&agent->trials, agent->assumptions, &agent->probe, &agent->threadsafe);
+        try_next(agent);
 }
 
 /* Nobody can say which of two libraries a process had: it has told of neither. */
@@ -443,7 +467,7 @@ static void host_peer(struct agent *agent, json_int_t seq, const json_t *data)
         json_int_t event_ms = said ? json_integer_value(said) : EVENT_DEFAULT_MS;
         struct peer_job job = {.ia = agent->probe.ia,
                                .address = agent->probe.address,
-                               .unasked = agent->probe.unasked,
+                               .unasked = agent->probe.unasked[UNASKED_IA_QUERY],
                                .event_ms = (unsigned int)event_ms};
         const char *why = "the peer's host is busy with another run";
 
@@ -591,7 +615,8 @@ static void tell_debugger(struct agent *agent)
 static bool beats(const struct agent *agent)
 {
         return agent->run.kind == RUN_CASE || agent->run.kind == RUN_PEER ||
-               (agent->run.kind == RUN_PROBE && agent->asked.asks != PROBE_ASKS_ALL);
+               (agent->run.kind == RUN_PROBE &&
+                (agent->asked.looks || agent->asked.asks != PROBE_ASKS_ALL));
 }
 
 /* How long to sleep: until the run wants its turn or a heartbeat is due; -1 without an end. */

@@ -98,7 +98,7 @@ static bool ask_all(struct probe *probe, DAT_IA_HANDLE ia)
 {
         DAT_RETURN ret;
 
-        probe->asking = true;
+        probe->asking = 1 + UNASKED_IA_QUERY;
         ret = attributes_query(dat_ia_query, ia, probe);
         if (failed(probe, "dat_ia_query", ret))
                 return false;
@@ -108,35 +108,86 @@ static bool ask_all(struct probe *probe, DAT_IA_HANDLE ia)
                          probe->ia);
                 return false;
         }
-        probe->asking = false;
+        probe->asking = 0;
         return true;
 }
 
 /* An EP knows the address of its IA too. What cannot be had of it is not told. */
-static void ask_address(struct probe *probe, DAT_IA_HANDLE ia)
+static void ask_address(struct probe *probe, const struct probe_job *job, DAT_EP_HANDLE ep)
+{
+        DAT_EP_PARAM param = {.local_ia_address_ptr = NULL};
+
+        (void)job;
+        if (dat_is(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS))
+                address_text(param.local_ia_address_ptr, probe->address, sizeof(probe->address));
+}
+
+/* Whether the probe is to make a call: `asking` tells of it if it does not return. */
+static bool begins(struct probe *probe, const struct probe_job *job, enum unasked call)
+{
+        if (job->unasked[call][0])
+                return false;
+        probe->asking = 1 + (uint32_t)call;
+        return true;
+}
+
+/* Makes the queries by which fixtures look at an EP. Whatever they return, they do return. */
+static void look_at_ep(struct probe *probe, const struct probe_job *job, DAT_EP_HANDLE ep)
+{
+        DAT_EP_PARAM param;
+        DAT_EP_STATE state;
+        DAT_BOOLEAN recv_idle;
+        DAT_BOOLEAN request_idle;
+
+        memset(&param, 0, sizeof(param));
+        if (begins(probe, job, UNASKED_EP_QUERY))
+                dat_ep_query(ep,
+                             DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE |
+                                 DAT_EP_FIELD_REQUEST_EVD_HANDLE | DAT_EP_FIELD_CONNECT_EVD_HANDLE |
+                                 DAT_EP_FIELD_EP_STATE,
+                             &param);
+        if (begins(probe, job, UNASKED_EP_STATUS))
+                dat_ep_get_status(ep, &state, &recv_idle, &request_idle);
+        probe->asking = 0;
+}
+
+typedef void ep_asker(struct probe *probe, const struct probe_job *job, DAT_EP_HANDLE ep);
+
+static DAT_EVD_HANDLE make_evd(DAT_IA_HANDLE ia, DAT_EVD_FLAGS flags)
+{
+        DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+
+        return dat_is(dat_evd_create(ia, 64, DAT_HANDLE_NULL, flags, &evd), DAT_SUCCESS)
+                   ? evd
+                   : DAT_HANDLE_NULL;
+}
+
+/* Makes an EP for `ask`, and frees it. Without an EP nothing is asked. */
+static void ask_ep(struct probe *probe, const struct probe_job *job, DAT_IA_HANDLE ia,
+                   ep_asker *ask)
 {
         DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
-        DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
-        DAT_EP_PARAM param = {.local_ia_address_ptr = NULL};
+        DAT_EVD_HANDLE dto;
+        DAT_EVD_HANDLE connect;
 
         if (!dat_is(dat_pz_create(ia, &pz), DAT_SUCCESS))
                 return;
-        if (dat_is(dat_evd_create(ia, 64, DAT_HANDLE_NULL,
-                                  DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, &evd),
-                   DAT_SUCCESS)) {
-                if (dat_is(dat_ep_create(ia, pz, evd, evd, evd, NULL, &ep), DAT_SUCCESS)) {
-                        if (dat_is(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS))
-                                address_text(param.local_ia_address_ptr, probe->address,
-                                             sizeof(probe->address));
-                        dat_ep_free(ep);
-                }
-                dat_evd_free(evd);
+        dto = make_evd(ia, DAT_EVD_DTO_FLAG);
+        connect = make_evd(ia, DAT_EVD_CONNECTION_FLAG);
+        if (dto && connect &&
+            dat_is(dat_ep_create(ia, pz, dto, dto, connect, NULL, &ep), DAT_SUCCESS)) {
+                ask(probe, job, ep);
+                dat_ep_free(ep);
         }
+        if (connect)
+                dat_evd_free(connect);
+        if (dto)
+                dat_evd_free(dto);
         dat_pz_free(pz);
 }
 
-static void look(struct probe *probe, enum probe_asks asks)
+static void look(struct probe *probe, const struct probe_job *job)
 {
         DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
         DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
@@ -155,10 +206,12 @@ static void look(struct probe *probe, enum probe_asks asks)
         }
         dl_iterate_phdr(find_library, probe);
         preload_note(probe);
-        if (asks == PROBE_ASKS_ALL && !ask_all(probe, ia))
+        if (job->looks)
+                ask_ep(probe, job, ia, look_at_ep);
+        else if (job->asks == PROBE_ASKS_ALL && !ask_all(probe, ia))
                 return;
-        if (asks == PROBE_ASKS_ADDRESS)
-                ask_address(probe, ia);
+        else if (job->asks == PROBE_ASKS_ADDRESS)
+                ask_ep(probe, job, ia, ask_address);
         ret = dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG);
         if (failed(probe, "dat_ia_close", ret))
                 return;
@@ -188,7 +241,7 @@ void probe_process(const void *arg, struct evidence *evidence, int channel)
         else if (!find_first(probe))
                 goto out;
         descriptors_list(&before);
-        look(probe, job->asks);
+        look(probe, job);
         descriptors_list(&after);
         descriptors_new(&after, &before);
         keep_left(probe, &after);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A process that opens the IA once, asks it what it is, and closes it: see struct probe. Where
- * dat_ia_query gives no answer, another one does without it (docs/decisions/0254-unasked.md).
+ * dat_ia_query gives no answer, another one does without it (docs/decisions/0254-unasked.md). One
+ * more looks at an EP by the queries by which fixtures do
+ * (docs/decisions/0264-looks-of-fixtures.md).
  */
 #ifndef HARNESS_PROBE_PROCESS_H
 #define HARNESS_PROBE_PROCESS_H
@@ -19,7 +21,9 @@ struct probe_job {
         const char *ia;  /* NULL: the first one of the registry */
         bool threadsafe; /* by its threadsafe entry */
         enum probe_asks asks;
-        char unasked[REASON_MAX]; /* what became of dat_ia_query, if it is not called */
+        bool looks; /* at an EP; what it learns beside is not kept */
+        /* What became of calls that are not made again. */
+        char unasked[UNASKED_COUNT][REASON_MAX];
 };
 
 /* Its argument is a struct probe_job. */

@@ -74,7 +74,7 @@ static void take(const struct run *run, const struct probe_job *job, struct prob
                 pending = "the probe, outside of any call";
         if (run->killed != KILLED_NOT)
                 snprintf(probe->reason, sizeof(probe->reason), "no end after %u ms of %s",
-                         run->deadline_ms, pending);
+                         run->killed == KILLED_STALL ? run->stalled_ms : run->deadline_ms, pending);
         else
                 snprintf(probe->reason, sizeof(probe->reason), "%s in %s",
                          child_describe_status(run->main.status, how, sizeof(how)), pending);
@@ -89,16 +89,37 @@ static void forget_attributes(struct probe *probe)
         memset(probe->provider_unwritten, true, sizeof(probe->provider_unwritten));
 }
 
+/*
+ * Of a probe that looks only this is kept: the call that did not return. Another one follows, which
+ * makes the other calls.
+ */
+static bool has_looked(const struct run *run, struct probe_job *job, struct probe *probe)
+{
+        static struct probe seen;
+        uint32_t asking;
+
+        take(run, job, &seen);
+        asking = seen.asking;
+        if (seen.open || asking == 0 || asking > UNASKED_COUNT || job->unasked[asking - 1][0])
+                return false;
+        snprintf(job->unasked[asking - 1], REASON_MAX, "%s", seen.reason);
+        snprintf(probe->unasked[asking - 1], REASON_MAX, "%s", seen.reason);
+        return true;
+}
+
 bool run_probed(const struct run *run, struct probe_job *job, struct probe *probe)
 {
+        if (job->looks)
+                return has_looked(run, job, probe);
         take(run, job, probe);
-        probe->unasked[0] = '\0';
+        memset(probe->unasked, 0, sizeof(probe->unasked));
+        if (probe->open)
+                memcpy(probe->unasked, job->unasked, sizeof(probe->unasked));
         if (job->asks == PROBE_ASKS_ALL) {
                 if (probe->open || !probe->asking)
                         return false;
-                snprintf(job->unasked, sizeof(job->unasked), "%s", probe->reason);
+                snprintf(job->unasked[UNASKED_IA_QUERY], REASON_MAX, "%s", probe->reason);
         } else if (probe->open) {
-                snprintf(probe->unasked, sizeof(probe->unasked), "%s", job->unasked);
                 forget_attributes(probe);
                 return false;
         } else if (job->asks == PROBE_ASKS_NOTHING || !probe->listed) {

@@ -26,6 +26,9 @@
  */
 #define EXTENSION 3
 
+/* What an event of a probe may take, by which its calls are limited: a third, if local. */
+#define PROBE_EVENT_MS 15000
+
 /* How often the agent looks at a clock of its own that has something to say. */
 #define TICK_MS STALL_LOOK_MS
 
@@ -82,7 +85,7 @@ static bool begin(struct run *run, enum run_kind kind, int peer, child_body *bod
 bool run_probe(struct run *run, const struct probe_job *job, unsigned int deadline_ms)
 {
         run->deadline_ms = deadline_ms;
-        run->until_ns = after_ms(run, deadline_ms);
+        run->until_ns = after_ms(run, STALL_LOOK_MS);
         return begin(run, RUN_PROBE, -1, probe_process, job);
 }
 
@@ -121,7 +124,7 @@ bool run_case(struct run *run, unsigned long long seq, const struct case_job *jo
         run->deadline_ms = job->settings.deadline_ms;
         run->peer_job = (struct peer_job){.ia = job->settings.probe->ia,
                                           .address = job->settings.probe->address,
-                                          .unasked = job->settings.probe->unasked,
+                                          .unasked = job->settings.probe->unasked[UNASKED_IA_QUERY],
                                           .event_ms = job->settings.event_ms};
         if (!(is_joined(job) ? begin_joined(run)
                              : begin(run, RUN_CASE, -1, case_process, &run->job)))
@@ -584,6 +587,25 @@ static void look_at_case(struct run *run)
                 ask_hanging(run, why);
 }
 
+/*
+ * A probe has its time in all. A local call of it that could have run for a third of that and has
+ * not returned hangs: a case gives it less. Opening the IA may take all of the time.
+ */
+static void look_at_probe(struct run *run)
+{
+        static const struct settings limits = {.event_ms = PROBE_EVENT_MS};
+        struct pace_span span = pace_look(&run->pace, &run->main);
+
+        run->until_ns = after_ms(run, STALL_LOOK_MS);
+        run->body_ns += STALL_LOOK_MS * NS_PER_MS;
+        span.could_run_ns -= span.kernel_ns;
+        run->stalled_ms = stall_look(&run->stall, &run->main, &limits, &span);
+        if (run->stalled_ms)
+                kill_main(run, KILLED_STALL);
+        else if (run->body_ns >= run->deadline_ms * NS_PER_MS)
+                kill_main(run, KILLED_DEADLINE);
+}
+
 /* Ends the disturbance, though the case has not ended. */
 static void disturbed_too_long(struct run *run)
 {
@@ -600,7 +622,9 @@ static void overdue(struct run *run)
                         look_at_hanging(run);
                 else if (run->kind == RUN_CASE)
                         look_at_case(run);
-                else if (run->kind == RUN_PROBE || run->told_to_stop)
+                else if (run->kind == RUN_PROBE)
+                        look_at_probe(run);
+                else if (run->told_to_stop)
                         kill_main(run, KILLED_DEADLINE);
                 else
                         disturbed_too_long(run);

@@ -279,11 +279,16 @@ int run_standalone(const struct case_ref *ref, const struct standalone *how)
         if (!probe_entry(&run, signals, &asked, &probe))
                 return no_means();
         asked.ia = probe.ia;
+        asked.looks = true;
+        if (probe.open && !probe_entry(&run, signals, &asked, &probe))
+                return no_means();
+        asked.looks = false;
         asked.threadsafe = true;
         if (probe.open && !probe_entry(&run, signals, &asked, &threadsafe))
                 return no_means();
-        if (probe.unasked[0])
-                printf("dat_ia_query is not called: %s\n", probe.unasked);
+        for (enum unasked i = 0; i < UNASKED_COUNT; i++)
+                if (probe.unasked[i][0])
+                        printf("%s is not called: %s\n", unasked_call(i), probe.unasked[i]);
         trials_begin(&trials, &how->assumptions, &probe, &threadsafe);
         try_features(&run, signals, &trials);
         job.settings.probe = case_probe(ref, &probe, &threadsafe);

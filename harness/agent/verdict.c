@@ -473,9 +473,24 @@ static json_t *describe_blocked(const struct blocked *blocked)
                          site);
 }
 
+/* The calls that the case did without, and what became of them in a probe. */
+static json_t *unasked_calls(const struct run *run)
+{
+        const struct probe *probe = run->job.settings.probe;
+        uint32_t without = atomic_load(&run->main.evidence->unasked);
+        json_t *list = json_array();
+
+        for (enum unasked i = 0; i < UNASKED_COUNT; i++)
+                if ((without & UINT32_C(1) << i) && probe->unasked[i][0])
+                        json_array_append_new(list, json_pack("{s:s s:o}", "call", unasked_call(i),
+                                                              "saw", text_of(probe->unasked[i])));
+        return list;
+}
+
 json_t *run_verdict(const struct run *run)
 {
         struct finding finding = {.verdict = VERDICT_NONE};
+        json_t *unasked = unasked_calls(run);
         json_t *message;
         json_t *teardown;
 
@@ -494,6 +509,9 @@ json_t *run_verdict(const struct run *run)
         if (json_array_size(teardown))
                 json_object_set(message, "teardown", teardown);
         json_decref(teardown);
+        if (json_array_size(unasked))
+                json_object_set(message, "unasked", unasked);
+        json_decref(unasked);
         json_object_set_new(message, "us",
                             json_integer((json_int_t)((run->ended_ns - run->started_ns) / 1000)));
         json_object_set_new(message, "output", all_output(run));

@@ -185,8 +185,14 @@ struct peer_ep *ep_end(struct test *t, DAT_EP_HANDLE ep);
 /* A state of those that only the header has counts as the plain one (GEN-7). */
 DAT_EP_STATE plain_ep_state(DAT_EP_STATE state);
 
-/* The EP's plain state as dat_ep_get_status tells it. */
+/* The EP's plain state as dat_ep_get_status tells it, or dat_ep_query if that gave no answer. */
 DAT_EP_STATE ep_state(struct test *t, DAT_EP_HANDLE ep);
+
+/*
+ * Whether a case may look at an EP by dat_ep_query: not where a probe got no answer from it, which
+ * the record then says. For a look beside the clause: what the clause needs is asked nevertheless.
+ */
+bool ep_query_answers(struct test *t);
 
 /* Tells the fixtures to which EVD the EP reports from now on; `which` is of its EVDs' fields. */
 void ep_reports_to(struct test *t, DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK which, DAT_EVD_HANDLE evd);

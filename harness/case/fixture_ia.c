@@ -95,9 +95,8 @@ static void query(struct test *t)
         t->provider_attr = calloc(1, sizeof(*t->provider_attr));
         if (!t->provider_attr)
                 resource(t, "no memory for the attributes of the IA");
-        if (t->settings->probe->unasked[0]) {
+        if (!is_asked(t, UNASKED_IA_QUERY)) {
                 t->queried = true;
-                record(t, "dat_ia_query is not called: %s", t->settings->probe->unasked);
                 memset(&t->ia_attr, 0, sizeof(t->ia_attr));
                 needs_fill_in(t->provider_attr, t->settings->probe, &t->settings->found);
                 return;
@@ -116,7 +115,7 @@ static void query(struct test *t)
 
 static void must_be_asked(struct test *t)
 {
-        const char *why = t->settings->probe->unasked;
+        const char *why = t->settings->probe->unasked[UNASKED_IA_QUERY];
 
         if (why[0])
                 step_failed(t, STEP_SITE_(t), "dat_ia_query", "no answer to the probe", "%s", why);
@@ -150,7 +149,7 @@ DAT_IA_ADDRESS_PTR ia_address(struct test *t)
 {
         DAT_IA_ADDRESS_PTR address;
 
-        if (t->settings->probe->unasked[0] &&
+        if (!is_asked(t, UNASKED_IA_QUERY) &&
             address_parse(t->settings->probe->address, &t->ia_address))
                 return (DAT_IA_ADDRESS_PTR)&t->ia_address;
         address = ia_attr(t)->ia_address_ptr;

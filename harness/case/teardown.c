@@ -207,14 +207,9 @@ static void report_failure(struct test *t, const char *call, DAT_RETURN ret)
 }
 
 /* A connection is ended before its EP is freed; an EP that does not say is left to its free. */
-static void end_connection(DAT_EP_HANDLE ep)
+static void end_connection(struct test *t, DAT_EP_HANDLE ep)
 {
-        DAT_EP_STATE state;
-        DAT_BOOLEAN recv_idle;
-        DAT_BOOLEAN request_idle;
-        DAT_RETURN ret = dat_ep_get_status(ep, &state, &recv_idle, &request_idle);
-
-        if (dat_is(ret, DAT_SUCCESS) && state == DAT_EP_STATE_CONNECTED)
+        if (is_connected(t, ep))
                 dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG);
 }
 
@@ -234,7 +229,7 @@ void release_all(struct test *t)
 
         while ((object = newest_object(t)) != NULL) {
                 if (object->kind == OBJECT_EP)
-                        end_connection(object->handle);
+                        end_connection(t, object->handle);
                 release(t, object->handle);
         }
 }
@@ -256,7 +251,7 @@ static void free_object(struct test *t, struct object *object)
         DAT_RETURN ret;
 
         if (object->kind == OBJECT_EP)
-                end_connection(object->handle);
+                end_connection(t, object->handle);
         ret = object_free(object, &call);
         if (!dat_is(ret, DAT_SUCCESS))
                 report_failure(t, call, ret);

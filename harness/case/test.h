@@ -182,8 +182,15 @@ struct object *ep_object(struct test *t, DAT_EP_HANDLE ep);
  * dat_ep_query does not tell, the case continues: only clauses about what it tells need that.
  */
 void ep_verify(struct test *t, DAT_EP_HANDLE ep, const char *call, const DAT_EP_PARAM *asked);
+/*
+ * Whether fixtures make a call that they can do without: not where a probe got no answer from it
+ * (docs/decisions/0264-looks-of-fixtures.md). The record then says so, and the verdict names it.
+ */
+bool is_asked(struct test *t, enum unasked call);
 /* The EP's plain state by dat_ep_get_status, or by dat_ep_query in cases of that page. */
 DAT_EP_STATE ep_known_state(struct test *t, DAT_EP_HANDLE ep);
+/* Whether the EP says that it is Connected; false if no call tells, or none is to be made. */
+bool is_connected(struct test *t, DAT_EP_HANDLE ep);
 /* Ends the case as BLOCKED if an EP whose connection was reported is reported as not Connected. */
 void must_be_connected(struct test *t, DAT_EP_HANDLE ep);
 void object_remove(struct test *t, struct object *object);

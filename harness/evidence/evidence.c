@@ -142,6 +142,17 @@ bool verdict_get(const struct sealed_verdict *from, const uint64_t *key, struct 
                to->seal == seal(to, key);
 }
 
+const char *unasked_call(enum unasked call)
+{
+        static const char *const names[UNASKED_COUNT] = {
+            [UNASKED_IA_QUERY] = "dat_ia_query",
+            [UNASKED_EP_QUERY] = "dat_ep_query",
+            [UNASKED_EP_STATUS] = "dat_ep_get_status",
+        };
+
+        return names[call];
+}
+
 uint64_t now_ns(void)
 {
         struct timespec now;

@@ -184,6 +184,12 @@ struct stacks {
         struct stack at[STACKS_MAX];
 };
 
+/* The calls that fixtures do without if a probe got no answer from them. */
+enum unasked { UNASKED_IA_QUERY, UNASKED_EP_QUERY, UNASKED_EP_STATUS, UNASKED_COUNT };
+
+/* The name of such a call. */
+const char *unasked_call(enum unasked call);
+
 /* What a probe process learned about the provider. */
 #define PROBE_LEFT_MAX     16
 #define PROBE_LEFT_TEXT    64
@@ -197,8 +203,8 @@ struct probe {
         bool listed;                  /* false: no provider is registered by such an entry */
         char ia[DAT_NAME_MAX_LENGTH]; /* the one asked for, or else the registry's first */
         char reason[REASON_MAX];
-        bool asking;              /* dat_ia_query was called, and has not answered as it should */
-        char unasked[REASON_MAX]; /* why nothing asks the IA by dat_ia_query; "": it is asked */
+        uint32_t asking; /* 1 + the call that has not answered as it should, 0: none */
+        char unasked[UNASKED_COUNT][REASON_MAX]; /* why fixtures do without it; "": they ask */
         char library[PROBE_PATH_MAX];
         char build_id[PROBE_BUILD_ID_MAX];
         uint32_t preload_count;
@@ -227,6 +233,7 @@ struct evidence {
         _Atomic uint64_t destroyed; /* the handle of an object that the case made and destroyed */
         _Atomic uint64_t refused; /* the number of the first free that teardown was refused, or 0 */
         _Atomic uint32_t absent;  /* of a trial: whether the provider answered that it has none */
+        _Atomic uint32_t unasked; /* the calls that the case did without: bits of enum unasked */
         uint64_t started_ns;
         int32_t own_pid;            /* as the process sees itself */
         struct sealed_verdict body; /* before teardown */

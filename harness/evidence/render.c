@@ -335,7 +335,8 @@ json_t *render_attributes(const struct probe *probe)
         add_scalars(object, "DAT_IA_ATTR", &probe->ia_attr, probe->ia_unwritten);
         add_scalars(object, "DAT_PROVIDER_ATTR", &probe->provider_attr, probe->provider_unwritten);
         json_object_set_new(object, "ia_address_ptr",
-                            probe->unasked[0] ? json_string("unwritten")
-                                              : text_field(probe->address, sizeof(probe->address)));
+                            probe->unasked[UNASKED_IA_QUERY][0]
+                                ? json_string("unwritten")
+                                : text_field(probe->address, sizeof(probe->address)));
         return object;
 }

@@ -63,7 +63,7 @@ def _beside(run: Run, word: str) -> TestSuite:
     for broken in (each for each in run.breakages if each.word == word):
         case = TestCase(broken.text, classname=broken.trouble.call or "udapl-cts", time=0)
         failure = Failure(f"{broken.text}, {broken.extent}", broken.word)
-        whole = attempt_text if broken.trouble.clause or broken.walk else teardown_text
+        whole = teardown_text if broken.word == "TEARDOWN" else attempt_text
         failure.text = whole(broken.attempt)
         case.result = [failure]
         case.system_out = f"replay: {run.replay(broken.first)}"

@@ -202,7 +202,10 @@ def _teardown(run: Run) -> list[str]:
     rest = len(run.breakages) - _LISTED
     if rest > 0:
         lines.append(f"- and {rest} more in report.html")
-    lead = "Failed in teardown, or found by the model in cases that were kept, or in random walks:"
+    lead = (
+        "Failed in teardown or in the probe, or found by the model in cases that were kept, or in"
+        " random walks:"
+    )
     return [lead, "", *lines, ""] if lines else []
 
 

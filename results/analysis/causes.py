@@ -48,6 +48,9 @@ _LOST = ("DAT_CONNECTION_EVENT_TIMED_OUT", "DAT_CONNECTION_EVENT_UNREACHABLE")
 _SCARCE = "DAT_INSUFFICIENT_RESOURCES"
 # What a call is seen to leave unwritten, by a check of it and by a step that needs it.
 _UNWRITTEN = re.compile(r"\w+ is not written\b|DAT_SUCCESS, with a value left unwritten$")
+# Where defects beside the clauses were found, by the word of all of them.
+_IN_TEARDOWN = "in teardown"
+_WHERE = {"EXPLORE": "in random walks", "PROBE": "found by the probe"}
 _LONGEST = 200
 _CALLS = 3
 
@@ -136,7 +139,9 @@ def advice(run: Run, found: Sequence[Cause]) -> str:
         return ""
     said = "1 defect" if defects == 1 else f"{defects} defects"
     if not own:
-        return f"{said}, in {'random walks' if all(b.walk for b in run.breakages) else 'teardown'}."
+        words = {broken.word for broken in run.breakages}
+        where = next((_WHERE.get(word) for word in words if len(words) == 1), None)
+        return f"{said}, {where or _IN_TEARDOWN}."
     first = own[:FIRST]
     reach = len(_clauses(case for cause in first for case in (*cause.cases, *cause.blocked)))
     ways = [f"fail{'s' if len(first) == 1 else ''}"] if any(c.cases for c in first) else []

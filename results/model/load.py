@@ -12,6 +12,7 @@ from results.model.evidence_store import Store
 from results.model.run import (
     KEPT,
     NOT_KEPT,
+    UNASKED,
     UNKNOWN,
     Attempt,
     Call,
@@ -131,6 +132,8 @@ def beside(record: Mapping[str, Any]) -> str:
     """
     said = [Trouble(**broken).text for broken in record.get("teardown", ())]
     text = f"teardown: {'; '.join(said)}" if said else ""
+    for each in record.get("unasked", ()):
+        text += f"{'  ' if text else ''}probe: {Trouble(each['call'], UNASKED, each['saw']).text}"
     if record.get("breaks"):
         text += f"{'  ' if text else ''}model: {record['oracle']['why']}"
     return text
@@ -382,6 +385,7 @@ def _ia(item: Members) -> Ia:
         output=item.text("output"),
         found=tuple(_found(item.member("found"))),
         unasked=item.text("unasked"),
+        unlooked=item.table("unlooked"),
     )
 
 
@@ -458,7 +462,7 @@ def _walk(record: Members, number: int, keep: _Keep) -> Walk:
         record.damaged(f"it is walk {record.integer('number')}, and {number} is the next one")
     attempt = _attempt(record.member("record"), "", keep)
     what, call, why = (record.text(name) for name in ("what", "call", "why"))
-    if attempt.beside:
+    if attempt.beside and attempt.beside[0].clause:
         trouble = attempt.beside[0]
     elif clause := record.text("clause"):
         trouble = Trouble(call, "deviates", why, clause=clause)
@@ -525,9 +529,15 @@ def _deviation(record: Members, clause: str) -> Trouble | None:
 
 
 def _beside(record: Members) -> tuple[Trouble, ...]:
-    """The call of a case that was kept, or of its peer, that breaks another clause."""
+    """The call of a case that was kept, or of its peer, that breaks another clause; and the calls
+    that it did without.
+    """
     found = _deviation(record, record.text("breaks"))
-    return (found,) if found else ()
+    without = (
+        Trouble(item.text("call", None), UNASKED, item.text("saw"))
+        for item in record.members("unasked")
+    )
+    return (*((found,) if found else ()), *without)
 
 
 def _is_of_case(record: Members) -> bool:

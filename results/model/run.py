@@ -106,6 +106,8 @@ _CASE = re.compile(r"^[^,]+, cases/")
 _LIMIT = re.compile(r"max_\w+( = -?\d+)?(?=\W|$)")
 _LIMITS_TOLD = 3
 _OFFSET = re.compile(r"(?<=\w)\+0x[0-9a-f]+")
+# What is wrong with a call that gave the probe no answer.
+UNASKED = "unasked"
 
 
 class Backtrace:
@@ -191,6 +193,7 @@ class Trouble:
     """What broke beside a case's clause: the call, which is empty outside of any, how, what was
     seen, and whose it was, the `case`'s or its `peer`'s. In teardown it was "refused", or ended in
     "crash" or "timeout". A call that "deviates" breaks `clause` by the executable specification.
+    One that is "unasked" gave the probe no answer, so the case did without it.
     """
 
     call: str
@@ -207,6 +210,8 @@ class Trouble:
         whose = f" of the {self.who}" if self.who != "case" else ""
         if self.clause:
             return f"{self.call}{whose} deviates from {self.clause}: {self.saw}"
+        if self.what == UNASKED:
+            return f"{self.call} gave the probe no answer, and cases did without it: {self.saw}"
         if self.what == "refused":
             return f"{self.call}{whose} refused with {self.saw}"
         inside = f"inside {self.call}{whose}" if self.call else f"outside of any call{whose}"
@@ -542,9 +547,11 @@ class Breakage:
 
     @property
     def word(self) -> str:
-        """Where it was found: "TEARDOWN", "MODEL" or "EXPLORE"."""
+        """Where it was found: "TEARDOWN", "PROBE", "MODEL" or "EXPLORE"."""
         if self.walk:
             return "EXPLORE"
+        if self.trouble.what == UNASKED:
+            return "PROBE"
         return "MODEL" if self.trouble.clause else "TEARDOWN"
 
     @property
@@ -853,7 +860,7 @@ class Found:
 @dataclass(frozen=True)
 class Ia:
     """What the IA of a host said of itself; `unasked` is what became of dat_ia_query in the probe,
-    where it gave no answer.
+    where it gave no answer, and `unlooked` what became of the queries by which fixtures look.
     """
 
     opened: bool
@@ -865,6 +872,7 @@ class Ia:
     output: str
     found: tuple[Found, ...] = ()
     unasked: str = ""
+    unlooked: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -1135,6 +1143,12 @@ class Run:
         ias = (ia for fabric in self.fabrics for ia in fabric.each)
         return tuple(dict.fromkeys(ia.unasked for ia in ias if ia.unasked))
 
+    @property
+    def unlooked(self) -> tuple[tuple[str, str], ...]:
+        """The queries by which fixtures did not look, and what became of them in probes."""
+        ias = (ia for fabric in self.fabrics for ia in fabric.each)
+        return tuple(dict.fromkeys(each for ia in ias for each in ia.unlooked.items()))
+
     @cached_property
     def found(self) -> tuple[Found, ...]:
         """What was found of features whose attribute dat_ia_query left unwritten, each once."""
@@ -1150,7 +1164,7 @@ class Run:
     def breakages(self) -> list[Breakage]:
         """What broke beside the clauses, in first attempts: one for each call and cause. A clause
         that a case of its own found broken is among the findings, and so is what a call told
-        wrongly if a case failed by that.
+        wrongly if a case failed by that, and a call without an answer if a case shows that.
         """
         broken = {id_ for case in self.findings for id_ in (case.id, case.id.rpartition("/")[0])}
         decisive = (case.decisive for case in self.findings)
@@ -1162,6 +1176,8 @@ class Run:
                 troubles = (*attempt.teardown, *attempt.beside) if attempt.number == 1 else ()
                 for trouble in troubles:
                     if trouble.clause in broken or trouble.told in told:
+                        continue
+                    if trouble.what == UNASKED and trouble.call in self._unanswered:
                         continue
                     seen = found.setdefault(trouble.key, (trouble, {}, attempt))
                     seen[1][case.id] = case
@@ -1178,6 +1194,15 @@ class Run:
             for walk in alone
             if walk.trouble.clause not in broken and walk.trouble.told not in told
         ]
+
+    @cached_property
+    def _unanswered(self) -> frozenset[str]:
+        """The calls that cases found without an answer, or were blocked by, or failed on the page
+        of.
+        """
+        ends = [(case.clause.page, case.decisive) for case in self.findings if case.decisive]
+        pages = {page for page, attempt in ends if attempt.verdict is Verdict.FAIL}
+        return frozenset({*pages, *(attempt.pending for _, attempt in ends), *self.blockers})
 
     @cached_property
     def exploration(self) -> str:
@@ -1308,6 +1333,8 @@ class Run:
         words = Counter(each.word for each in self.breakages)
         if ways := words["TEARDOWN"]:
             sentence += f", teardown failed in {ways} way{'s' if ways > 1 else ''}"
+        if ways := words["PROBE"]:
+            sentence += f", {ways} more call{'s' if ways > 1 else ''} gave the probe no answer"
         if ways := words["MODEL"]:
             sentence += f", the model found {ways} more defect{'s' if ways > 1 else ''}"
         if ways := words["EXPLORE"]:
@@ -1379,6 +1406,7 @@ class Run:
             yield f"{_clauses(count)} not judged, because {calls}"
         for word, what in (
             ("TEARDOWN", "teardown failed"),
+            ("PROBE", "the probe got no answer"),
             ("MODEL", "the model found a defect"),
             ("EXPLORE", "a random walk found a defect"),
         ):

@@ -33,6 +33,8 @@ _NOTED_BY_AGENT = re.compile(
 _NOT_KEPT = re.compile(r"(calls|checks and remarks) \d+ to \d+ are not kept: ")
 # What became of a call that was made in a process apart and has no answer.
 _APART = re.compile(r"the call ended its process: |no answer of a process apart ")
+# What a fixture records that does without a look.
+_NOT_CALLED = re.compile(r"(dat_ep_\w+) is not called: ")
 _ATTRIBUTE = re.compile(r"([a-z0-9_]+) = (\S+?)(:.*)?")
 # A call of a case ends no later than its verdict comes; so many ms may clocks differ.
 _SLACK_MS = 100
@@ -330,6 +332,15 @@ def _blocked(_: State, record: Record) -> Iterator[str]:
     own = bool(crash) and not crash.get("teardown") and crash.get("who", "case") == "case"
     if word in KEPT and own and "(GEN-1)" not in record["reason"]:
         yield "its process crashed"
+
+
+@_invariant("verdict", "It names each query by which its fixtures did not look.")
+def _unlooked(_: State, record: Record) -> Iterator[str]:
+    told = {each["call"] for each in record.get("unasked", ())}
+    for text in record.get("records", ()):
+        said = _NOT_CALLED.match(text)
+        if said and said[1] not in told:
+            yield f"{said[1]} was not called, and the verdict does not tell of it"
 
 
 @_invariant("verdict", "No two cases have the same calls at the same times.")

@@ -33,6 +33,8 @@ def kinds(record: Mapping[str, Any]) -> tuple[Kind, ...]:
     for trouble in record.get("teardown", ()):
         where = (trouble.get(name, "") for name in ("call", "what"))
         found.append(Kind(hosts, "teardown", tuple(map(str, where))))
+    for trouble in record.get("unasked", ()):
+        found.append(Kind(hosts, "unasked", (str(trouble.get("call", "")),)))
     if clause := record.get("breaks"):
         found.append(Kind(hosts, "model", (str(clause),)))
     return tuple(found)
@@ -50,6 +52,9 @@ def broken(record: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
             str(trouble.get("who", "case")),
         )
         for trouble in record.get("teardown", ())
+    ]
+    found += [
+        (str(trouble.get("call", "")), "unasked", "", "") for trouble in record.get("unasked", ())
     ]
     if clause := record.get("breaks"):
         found.append(("", "deviates", str(clause), ""))

@@ -48,7 +48,7 @@ def test_a_hang_ends_the_probe_and_not_the_agent(
 ) -> None:
     monkeypatch.setattr(session, "PATIENCE", 60)
     agent = agent_on("ia_query=hang")
-    assert agent.hello_message["ia"]["unasked"] == "no end after 15000 ms of dat_ia_query"
+    assert agent.hello_message["ia"]["unasked"] == "no end after 5000 ms of dat_ia_query"
     assert agent.run("harness/passes").word == "PASS"
 
 
@@ -57,6 +57,46 @@ def test_an_answer_is_asked_for(agent: Agent) -> None:
     outcome = agent.run("harness/needs_a_limit")
     assert outcome.word == "PASS"
     assert "dat_ia_query" in outcome.calls()
+
+
+LOOKS = ("dat_ep_query", "dat_ep_get_status")
+
+
+@pytest.mark.parametrize(
+    ("misbehaviour", "mute"),
+    [
+        ("ep_query=crash", LOOKS[:1]),
+        ("ep_query=hang", LOOKS[:1]),
+        ("ep_get_status=exit", LOOKS[1:]),
+        ("ep_query=crash ep_get_status=crash", LOOKS),
+    ],
+)
+def test_a_look_that_does_not_return_blocks_what_needs_it_only(
+    agent_on: Callable[[str], Agent], misbehaviour: str, mute: tuple[str, ...]
+) -> None:
+    agent = agent_on(misbehaviour)
+    ia = agent.hello_message["ia"]
+    assert admits("from_agent", agent.hello_message)
+    assert tuple(ia["unlooked"]) == mute
+    assert "unasked" not in ia
+    for call, why in ia["unlooked"].items():
+        assert why.endswith(f" {call}")
+    outcome = agent.run("provider/makes_an_ep")
+    assert not {*outcome.calls()} & {*mute}
+    assert [each["call"] for each in outcome.verdict["unasked"]] == list(mute)
+    assert {each["call"]: each["saw"] for each in outcome.verdict["unasked"]} == ia["unlooked"]
+    if mute == LOOKS:
+        assert outcome.word == "BLOCKED"
+        assert outcome.verdict["blocked"]["call"] == "dat_ep_get_status"
+    else:
+        assert outcome.word == "PASS", outcome.reason
+        assert {*outcome.calls()} >= {*LOOKS} - {*mute}
+    assert "unasked" not in agent.run("harness/passes").verdict
+
+
+@pytest.mark.parametrize("misbehaviour", ["ep_query=fail", "ep=crash", "ep=fail"])
+def test_a_look_that_returns_is_made(agent_on: Callable[[str], Agent], misbehaviour: str) -> None:
+    assert "unlooked" not in agent_on(misbehaviour).hello_message["ia"]
 
 
 def test_a_library_that_does_not_close_is_no_provider(agent_on: Callable[[str], Agent]) -> None:

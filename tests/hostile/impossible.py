@@ -306,6 +306,13 @@ def _walk_without_its_calls(rng: random.Random, records: list[Record]) -> None:
     record.update(change)
 
 
+@_way("unlooked")
+def _looked(rng: random.Random, records: list[Record]) -> None:
+    """A case whose fixtures did without a query that its verdict does not name."""
+    record = rng.choice([each for each in records if each["type"] == "verdict"])
+    record["records"] = ["dat_ep_query is not called: ended by SIGSEGV in dat_ep_query"]
+
+
 @_way("own-evidence")
 def _copied(rng: random.Random, records: list[Record]) -> None:
     """The calls of a case in the record of another."""

@@ -61,6 +61,14 @@ if "FAKE_UNASKED" in os.environ:
     IA["attributes"] = dict.fromkeys(IA["attributes"], "unwritten")
     IA |= {"unasked": os.environ["FAKE_UNASKED"], "found": {"srq_supported": how}}
 
+# The queries by which fixtures do not look.
+UNLOOKED = [
+    {"call": each, "saw": f"ended by SIGSEGV in {each}"}
+    for each in os.environ.get("FAKE_UNLOOKED", "").split()
+]
+if UNLOOKED:
+    IA |= {"unlooked": {each["call"]: each["saw"] for each in UNLOOKED}}
+
 # What is wrong with this host, since a case broke it.
 unfit: list[str] = []
 
@@ -178,6 +186,23 @@ def prints_noise(run: dict[str, Any]) -> None:
     call(run, "DAT_INVALID_STATE")
     check(run, True, "DAT_INVALID_STATE")
     verdict(run, "PASS", output=os.urandom(4000).hex())
+
+
+def does_without(run: dict[str, Any]) -> None:
+    """Passes, and did not look by what gave the probe no answer."""
+    call(run, "DAT_INVALID_STATE")
+    check(run, True, "DAT_INVALID_STATE")
+    for each in UNLOOKED:
+        text(run, "record", f"{each['call']} is not called: {each['saw']}")
+    more: dict[str, Any] = {"unasked": UNLOOKED} if UNLOOKED else {}
+    verdict(run, "PASS", **more)
+
+
+def crashes_in_look(run: dict[str, Any]) -> None:
+    """Is of the page of such a call, which crashes in it too."""
+    crash = {"type": "event", "seq": run["seq"], "kind": "crash", "signal": "SIGSEGV"}
+    say({**crash, "backtrace": ["libfake.so(+0x41c2)", "udapl-cases(+0x88f1)"]})
+    verdict(run, "CRASH", "SIGSEGV", pending="dat_ep_query")
 
 
 def notes(run: dict[str, Any]) -> None:
@@ -609,6 +634,8 @@ BEHAVIOURS: dict[str, Callable[[dict[str, Any]], None]] = {
     behaviour.__name__: behaviour
     for behaviour in (
         passes,
+        does_without,
+        crashes_in_look,
         prints_noise,
         works,
         notes,

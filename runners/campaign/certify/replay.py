@@ -214,7 +214,7 @@ def _print(verdict: Record) -> None:
     """Print the evidence of a verdict, in the words of the reports."""
     attempt = attempt_of(verdict)
     print(f"on {' and '.join(attempt.place)}; calls:")
-    deviating = attempt.deviating_call if attempt.beside else None
+    deviating = attempt.deviating_call if any(each.clause for each in attempt.beside) else None
     marked = (attempt.culprit, deviating, *attempt.troubled)
     for call in attempt.calls:
         here = call in marked
@@ -236,7 +236,7 @@ def _print(verdict: Record) -> None:
     for trouble in attempt.teardown:
         print(f"in teardown: {trouble.text}")
     for trouble in attempt.beside:
-        print(f"model: {trouble.text}")
+        print(f"{'model' if trouble.clause else 'probe'}: {trouble.text}")
     print(f"{attempt.verdict}" + (f": {attempt.summary}" if attempt.summary else ""))
 
 

@@ -144,12 +144,16 @@ class Progress:
             self._out.file.write(f"{place} {word:<11} {name}{said}\n")
 
     def _news(self, record: records.Record) -> records.Record:
-        """The record without a clause that a call breaks, if another case has told of it."""
-        clause = record.get("breaks")
-        if clause is None or clause not in self._broken:
-            self._broken |= {clause} if clause else set()
-            return record
-        return {name: value for name, value in record.items() if name != "breaks"}
+        """The record without a clause that a call breaks, and without calls that it did without,
+        if another case has told of them.
+        """
+        told = {
+            "breaks": [record["breaks"]] if "breaks" in record else [],
+            "unasked": [each["call"] for each in record.get("unasked", ())],
+        }
+        old = {name for name, said in told.items() if self._broken.issuperset(said)}
+        self._broken.update(*told.values())
+        return {name: value for name, value in record.items() if name not in old}
 
     def _step(self) -> None:
         """Print how far the run is, after each tenth of its verdicts."""

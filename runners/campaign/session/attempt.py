@@ -125,7 +125,7 @@ def verdict_record(
         record["crash"] = crash
     if stacks := [event for event in events if event["kind"] == "stack"]:
         record["stacks"] = stacks
-    for member in ("pending", "blocked", "teardown"):
+    for member in ("pending", "blocked", "teardown", "unasked"):
         if member in said:
             record[member] = said[member]
     return record

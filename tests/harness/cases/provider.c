@@ -110,6 +110,12 @@ CASE_WITH(provider, has_watermarks, .needs = NEED_SRQ | NEED_SRQ_WATERMARKS)
         record(t, "not reached");
 }
 
+/* The fixture looks at the EP by dat_ep_query, the case by dat_ep_get_status, teardown too. */
+CASE_WITH(provider, makes_an_ep, .needs = 0)
+{
+        expect_eq(ep_state(t, ep_with(t)), DAT_EP_STATE_UNCONNECTED);
+}
+
 CASE_WITH(provider, frees_everything, .needs = 0)
 {
         struct buf *buf = buf_with(t, .length = 100);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A provider in software, for tests of the harness: IA, PZ, EVD, LMR, SRQ and service points that
- * nothing ever connects to. Its dat.conf entry's ia_params are words "site=act" that make it
- * misbehave (misbehaviour.c); without any it keeps the rules that the self-test cases look at.
+ * A provider in software, for tests of the harness: IA, PZ, EVD, LMR, SRQ, and EPs and service
+ * points that nothing ever connects to. Its dat.conf entry's ia_params are words "site=act" that
+ * make it misbehave (misbehaviour.c); without any it keeps the rules that the self-test cases look
+ * at.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -25,6 +26,7 @@ struct object {
         struct object *next; /* of all that are alive */
         struct object *ia;
         DAT_SRQ_PARAM srq;
+        DAT_EP_PARAM ep;
         unsigned char *memory;     /* of an LMR */
         DAT_PVOID pointers[QUEUE]; /* of an EVD: what its software events point at, */
         int events, taken;         /* how many have come and how many are taken */
@@ -461,6 +463,58 @@ static DAT_RETURN psp_free(DAT_PSP_HANDLE psp)
         return free_object(psp, DAT_HANDLE_TYPE_PSP);
 }
 
+static DAT_RETURN ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+                            DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+                            const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep)
+{
+        DAT_RETURN ret;
+
+        (void)attr;
+        MISBEHAVE("ep");
+        if (!find(ia, DAT_HANDLE_TYPE_IA))
+                return FAIL(DAT_INVALID_HANDLE);
+        ret = make(ia, DAT_HANDLE_TYPE_EP, ep);
+        if (ret == DAT_SUCCESS)
+                find(*ep, DAT_HANDLE_TYPE_EP)->ep = (DAT_EP_PARAM){
+                    .pz_handle = pz,
+                    .recv_evd_handle = recv_evd,
+                    .request_evd_handle = request_evd,
+                    .connect_evd_handle = connect_evd,
+                    .ep_state = DAT_EP_STATE_UNCONNECTED,
+                };
+        return ret;
+}
+
+static DAT_RETURN ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
+{
+        const struct object *ep = find(handle, DAT_HANDLE_TYPE_EP);
+
+        (void)mask;
+        MISBEHAVE("ep_query");
+        if (!ep)
+                return FAIL(DAT_INVALID_HANDLE);
+        *param = ep->ep;
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
+                                DAT_BOOLEAN *request_idle)
+{
+        const struct object *ep = find(handle, DAT_HANDLE_TYPE_EP);
+
+        MISBEHAVE("ep_get_status");
+        if (!ep)
+                return FAIL(DAT_INVALID_HANDLE);
+        *state = ep->ep.ep_state;
+        *recv_idle = *request_idle = DAT_TRUE;
+        return DAT_SUCCESS;
+}
+
+static DAT_RETURN ep_free(DAT_EP_HANDLE ep)
+{
+        return free_object(ep, DAT_HANDLE_TYPE_EP);
+}
+
 void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)
 {
         misbehaviour_want(params);
@@ -487,6 +541,10 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)
             .srq_free_func = srq_free,
             .psp_create_func = psp_create,
             .psp_free_func = psp_free,
+            .ep_create_func = ep_create,
+            .ep_query_func = ep_query,
+            .ep_get_status_func = ep_get_status,
+            .ep_free_func = ep_free,
         };
         dat_registry_add_provider(&table, &registered);
 }
