@@ -36,11 +36,15 @@ struct awaited {
         const char *wanted;
         DAT_EVENT_NUMBER number;
         bool clause;
+        void (*unless)(void *arg); /* called if it did not come; may end the case */
+        void *arg;
 };
 
 static void event_seen(struct test *t, const struct check_site *site, const struct awaited *awaited,
                        bool ok, const char *seen)
 {
+        if (!ok && awaited->unless)
+                awaited->unless(awaited->arg);
         check_seen(t, site, awaited->clause, ok, ok ? "" : step_of_event(awaited->number),
                    awaited->wanted, seen);
 }
@@ -90,12 +94,21 @@ static void wait_event(struct test *t, const struct check_site *site, DAT_EVD_HA
 DAT_EVENT fixture_event(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
                         DAT_EVENT_NUMBER number, bool clause)
 {
+        return fixture_event_unless(t, site, evd, number, clause, NULL, NULL);
+}
+
+DAT_EVENT fixture_event_unless(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
+                               DAT_EVENT_NUMBER number, bool clause, void (*unless)(void *arg),
+                               void *arg)
+{
         char wanted_space[32];
         char seen_space[32];
         const struct awaited awaited = {
             .wanted = event_name(number, wanted_space, sizeof(wanted_space)),
             .number = number,
             .clause = clause,
+            .unless = unless,
+            .arg = arg,
         };
         DAT_EVENT event;
 

@@ -318,10 +318,11 @@ static bool was_refused(const json_t *data)
  * A peer that could not answer a request blocks the case by its call, before the event that does
  * not come for it is held against the case's own. Whatever else the peer says is for later: that
  * no event came to it either is the case's finding. A provider may go on with a connection only
- * while the case waits for its event, so this is brief.
+ * while the case waits for its event, so this is brief. A step heeds it when another event came.
  */
-static void heed_refusal(struct peer *peer)
+static void heed_refusal(void *arg)
 {
+        struct peer *peer = arg;
         json_t *message = receive(peer, HEED_MS);
         json_t *data = json_incref(json_object_get(message, "data"));
 
@@ -343,7 +344,8 @@ static struct peer_ep *await_connected(struct peer *peer, const struct check_sit
         check_ret(t, site, asked, clause);
         if (clause)
                 heed_refusal(peer);
-        fixture_event(t, site, ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_ESTABLISHED, clause);
+        fixture_event_unless(t, site, ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_ESTABLISHED,
+                             clause, clause ? NULL : heed_refusal, peer);
         must_be_connected(t, ep);
         return end_of(peer, accepted(peer));
 }
