@@ -48,7 +48,7 @@ FLAGS = "-std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -shared".spli
 
 def kind(fault: Fault) -> str:
     """What kind of row it is, of SHARES; empty where it would break much besides its own clause."""
-    if not fault.clause or fault.in_libdat:
+    if not fault.clause or fault.in_libdat or fault.found_by:
         return ""
     steps = fault.steps
     if any(VITAL & set(step.on) or not (step.when or step.after) for step in steps):

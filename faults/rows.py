@@ -82,6 +82,9 @@ class Fault:
 
     A hostile fault has no clause: `verdicts` are those that it may cost the case that meets it, and
     `teardown` the calls that may then be found broken in its teardown; "none" is that nothing is.
+
+    `found_by` is empty if a case of the clause has to find the fault. "explore": no case does, and
+    random walks have to.
     """
 
     path: Path
@@ -93,6 +96,7 @@ class Fault:
     case: str = ""
     verdicts: list[str] = field(default_factory=list)
     teardown: list[str] = field(default_factory=lambda: ["none"])
+    found_by: str = ""
 
     @property
     def name(self) -> str:
@@ -138,6 +142,7 @@ STEP_KINDS = {known.name: KINDS[str(known.type)] for known in fields(Step)}
 STEP_KEYS = set(STEP_KINDS)
 FAULT_KEYS = {known.name for known in fields(Fault)} - {"path", "steps"} | {"step"}
 STEPS_MAX = 16
+FINDERS = ("", "explore")
 
 
 def _demand(
@@ -180,6 +185,10 @@ def _fault(path: Path, raw: dict[str, Any]) -> Fault:
     triggers = {trigger for step in fault.steps for trigger in (*step.on, *step.after)}
     if len({is_libdats(trigger) for trigger in triggers}) != 1:
         raise RowError(path, id_, "of libdat and the provider, one can be wrong, not both")
+    if fault.found_by not in FINDERS:
+        raise RowError(path, id_, f"found_by is {fault.found_by!r}, not {FINDERS[-1]!r}")
+    if fault.found_by and (fault.in_libdat or fault.but or not fault.clause):
+        raise RowError(path, id_, "walks find faults of a provider that violate one clause each")
     return fault
 
 
@@ -215,7 +224,7 @@ def load_variants(paths: Iterable[Path]) -> list[Fault]:
     for path in paths:
         for raw in _read(path, "variant"):
             variant = _fault(path, raw)
-            if {"clause", "but", "case", "verdicts", "teardown"} & set(raw):
+            if {"clause", "but", "case", "verdicts", "teardown", "found_by"} & set(raw):
                 raise RowError(path, variant.id, "a variant breaks nothing, wherever it is met")
             variants.append(replace(variant, id=f"variant/{variant.id}"))
     return variants

@@ -210,6 +210,19 @@ CASE(evd_resize, keeps_parameters)
         expect_no_notice(t, cno);
 }
 
+CASE(evd_resize, keeps_later_cno)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = se_evd(t, cno_new(t));
+
+        must(dat_evd_modify_cno(evd, cno));
+        expect(dat_evd_resize(evd, places_above(t, evd, 8)), DAT_SUCCESS);
+
+        expect_that(evd_param(t, evd).cno_handle == cno, "the CNO has changed");
+        post_ses(t, evd, 0, 1);
+        expect_notified(t, cno, evd);
+}
+
 CASE(evd_resize, keeps_trigger)
 {
         EACH_SOURCE (kind) {

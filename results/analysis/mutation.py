@@ -105,6 +105,50 @@ class Hostile:
 
 
 @dataclass(frozen=True)
+class Sought:
+    """A fault that no case finds: what random walks made of it, and of its first walk without it.
+    `killers` are cases that find it nevertheless.
+    """
+
+    fault: str
+    text: str
+    clause: str
+    level: str
+    run: Run | None
+    control: Run | None
+    killers: tuple[Run, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of it; undecided if its walk deviates without it, too."""
+        if self.run is None or self.run.verdict == "NOT-RUN":
+            return Outcome.NOT_RUN
+        if self.killers:
+            return Outcome.ELSEWHERE
+        if self.run.verdict not in RED:
+            lacks = self.run.verdict in INAPPLICABLE
+            return Outcome.INAPPLICABLE if lacks else Outcome.SURVIVED
+        if self.control is None or self.control.verdict == "NOT-RUN":
+            return Outcome.NOT_RUN
+        return Outcome.UNDECIDED if self.control.verdict in RED else Outcome.KILLED
+
+    @property
+    def told(self) -> str:
+        """The outcome in words."""
+        return {
+            Outcome.KILLED: "found by walks, a case is yet to be written",
+            Outcome.ELSEWHERE: f"a case finds it, so found_by is wrong: {self._names}",
+            Outcome.SURVIVED: "no walk finds it",
+            Outcome.UNDECIDED: "its walk deviates without the fault, too",
+            Outcome.INAPPLICABLE: "not applicable",
+        }.get(self.outcome, "not run")
+
+    @property
+    def _names(self) -> str:
+        return ", ".join(killer.case for killer in self.killers)
+
+
+@dataclass(frozen=True)
 class Unsteady:
     """A case that ended otherwise, with the same fault or none, when it was tried again."""
 
@@ -154,6 +198,7 @@ class Mutation:
     whole: Mapping[str, Run]
     mutants: tuple[Mutant, ...]
     hostile: tuple[Hostile, ...]
+    sought: tuple[Sought, ...]
     grids: tuple[Grid, ...]
     unsteady: tuple[Unsteady, ...]
     incidents: tuple[str, ...]
@@ -204,14 +249,17 @@ class Mutation:
 
     @property
     def exit_code(self) -> int:
-        """0: every `must` fault is killed by its own case and the wrapper is green; 1: not; 2: it
-        could not be told.
+        """0: every `must` fault is killed by its own case, or by walks if no case is to find it,
+        and the wrapper is green; 1: not; 2: it could not be told.
         """
         alive = [m for m in self.of(Outcome.ELSEWHERE, Outcome.SURVIVED) if m.level == "must"]
+        fits = (Outcome.KILLED, Outcome.INAPPLICABLE, Outcome.NOT_RUN)
+        astray = [s for s in self.sought if s.level == "must" and s.outcome not in fits]
         not_run = self.of(Outcome.NOT_RUN) or not all(hostile.met for hostile in self.hostile)
+        not_run = not_run or any(each.outcome is Outcome.NOT_RUN for each in self.sought)
         if self.status != "complete" or not_run:
             return COULD_NOT_TELL
-        return BROKEN_PROMISE if alive or self.not_green or self.loose else PROVEN
+        return BROKEN_PROMISE if alive or astray or self.not_green or self.loose else PROVEN
 
 
 def load(folder: Path) -> Mutation:
@@ -294,6 +342,11 @@ def _mutation(head: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> 
             for case in fault["own"]
         ),
         hostile=tuple(_hostile(fault, runs) for fault in head["faults"] if fault["case"]),
+        sought=tuple(
+            _sought(fault, head["clauses"], runs, whole, by_fault.get(fault["id"], {}))
+            for fault in head["faults"]
+            if fault.get("found_by")
+        ),
         grids=tuple(_grids(head["faults"], clauses, by_fault)),
         unsteady=tuple(unsteady),
         incidents=tuple(incidents),
@@ -373,6 +426,29 @@ def _outcome(run: Run | None, green: bool, elsewhere: bool) -> Outcome:
     if run.verdict in RED:
         return Outcome.KILLED
     return Outcome.ELSEWHERE if elsewhere else Outcome.SURVIVED
+
+
+def _sought(
+    fault: Mapping[str, Any],
+    clauses: Iterable[Mapping[str, Any]],
+    runs: Mapping[str, Mapping[tuple[str, str], Run]],
+    whole: Mapping[str, Run],
+    ran: Mapping[str, Run],
+) -> Sought:
+    clause = fault["clause"]
+    key = fault["id"], clause
+    of_clause = (c for c in clauses if f"{c['id']}/".startswith(f"{clause}/"))
+    return Sought(
+        fault=fault["id"],
+        text=fault["text"],
+        clause=clause,
+        level=next((c["level"] for c in of_clause), "must"),
+        run=runs.get("sought", {}).get(key),
+        control=runs.get("control", {}).get(key),
+        killers=tuple(
+            run for name, run in ran.items() if run.verdict in RED and _green(whole, name)
+        ),
+    )
 
 
 def _hostile(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import oracle
+from faults.rows import RowError
 from runners.catalogue import coverage, ruled
 from runners.catalogue import pages as man
 from runners.catalogue.clauses import (
@@ -24,7 +25,7 @@ from runners.catalogue.clauses import (
     every_page,
     load,
 )
-from runners.catalogue.faults import proof_faults
+from runners.catalogue.faults import proof_faults, sought
 from runners.catalogue.rulings import load as load_rulings
 from runners.names import nearest
 
@@ -93,7 +94,11 @@ def catalogue_faults(catalogue: Catalogue, root: Path, pages: Path | None) -> It
     yield from deferral_faults(catalogue)
     if (root / "oracle").is_dir():
         yield from rule_faults(catalogue, rulings)
-    yield from coverage.stale(catalogue, every_page(root / "cases"), root)
+    try:
+        faults = sought(root / "faults")
+    except RowError:
+        faults = []  # proof_faults tells of it
+    yield from coverage.stale(catalogue, every_page(root / "cases"), root, faults)
     if pages is not None:
         quotable = quotations(pages)
         for page in catalogue.pages:

@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from faults.rows import Fault
 from runners.catalogue.clauses import LEVELS, Catalogue, PageClauses
 
 FILE = Path("docs/coverage.md")
@@ -25,9 +26,19 @@ Clauses that a case decides, but that no fault of ours can break, are the rows `
 |---|---|---|
 """
 
+_SOUGHT = """
+## Cases yet to be written
 
-def text(catalogue: Catalogue, pages: Iterable[str]) -> str:
-    """The file, of a catalogue and the names of every page."""
+No case finds these faults. The random walks of `./udapl-cts faults` do, each time
+([faults.md](faults.md#faults-that-no-case-finds)).
+
+| fault | clause | what the provider does |
+|---|---|---|
+"""
+
+
+def text(catalogue: Catalogue, pages: Iterable[str], faults: Iterable[Fault] = ()) -> str:
+    """The file, of a catalogue, the names of every page, and the faults."""
     missing = sorted(set(pages) - {page.page for page in catalogue.pages})
     but = f", but for {len(missing)}" if missing else ""
     rows = [*_missing(missing), *_pageless(catalogue.pages), *_clauses(catalogue)]
@@ -35,13 +46,20 @@ def text(catalogue: Catalogue, pages: Iterable[str]) -> str:
     lines = (
         f"| {what} | {where} | {why.replace('|', chr(92) + '|')} |" for what, where, why in rows
     )
-    return _HEAD.format(but=but) + "\n".join(lines) + "\n"
+    return _HEAD.format(but=but) + "\n".join(lines) + "\n" + _sought(faults)
 
 
-def stale(catalogue: Catalogue, pages: Iterable[str], root: Path) -> Iterator[str]:
-    """A line where the file of this checkout is not what its catalogue says."""
+def _sought(faults: Iterable[Fault]) -> str:
+    rows = [f"| `{f.id}` | `{f.clause}` | {f.text} |\n" for f in faults if f.found_by]
+    return _SOUGHT + "".join(rows) if rows else ""
+
+
+def stale(
+    catalogue: Catalogue, pages: Iterable[str], root: Path, faults: Iterable[Fault] = ()
+) -> Iterator[str]:
+    """A line where the file of this checkout is not what its catalogue and its faults say."""
     path = root / FILE
-    if path.exists() and path.read_text(encoding="utf-8") != text(catalogue, pages):
+    if path.exists() and path.read_text(encoding="utf-8") != text(catalogue, pages, faults):
         yield f"{FILE}: is not what the catalogue says: ./udapl-cts spec coverage > {FILE}"
 
 

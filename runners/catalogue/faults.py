@@ -34,6 +34,13 @@ def load_rows(folder: Path) -> Rows:
     return Rows(load_faults(paths), load_no_faults(paths))
 
 
+def sought(folder: Path) -> list[Fault]:
+    """The rows under `folder` that random walks have to find; none if there is no such folder."""
+    if not folder.is_dir():
+        return []
+    return [fault for fault in load_faults(sorted(folder.rglob("*.toml"))) if fault.found_by]
+
+
 def prefixes(clause: str) -> list[str]:
     """`page/family/row` and the family that it is of."""
     parts = clause.split("/")
@@ -50,9 +57,10 @@ def unknown(catalogue: Catalogue, rows: Rows) -> Iterator[str]:
 
 def unproven(catalogue: Catalogue, rows: Rows) -> list[str]:
     """The `must` clauses with a case that have neither a fault nor a reason why there is none."""
-    named = {fault.clause for fault in rows.faults if not fault.but}
+    for_cases = [fault for fault in rows.faults if not fault.found_by]
+    named = {fault.clause for fault in for_cases if not fault.but}
     named |= {row.clause for row in rows.no_faults}
-    of_some_rows = [fault for fault in rows.faults if fault.but]
+    of_some_rows = [fault for fault in for_cases if fault.but]
     return [
         clause.id
         for clause in catalogue.clauses.values()

@@ -108,7 +108,8 @@ def run(options: argparse.Namespace) -> int:
     faults = faults if drawn is None else list(drawn.faults)
     if options.list:
         for fault in faults:
-            print(f"{fault.id}  [{fault.clause or fault.case}]  {fault.text}")
+            by = f"  (found by {fault.found_by})" if fault.found_by else ""
+            print(f"{fault.id}  [{fault.clause or fault.case}]  {fault.text}{by}")
         return 0
     fabric.require()
     name = f"faults-{datetime.now(UTC):%Y%m%d-%H%M%S}"
@@ -134,6 +135,8 @@ def run(options: argparse.Namespace) -> int:
     )
     _built(checkout.faulty_provider)
     _built(checkout.faulty_libdat)
+    if any(fault.found_by for fault in faults):
+        _built(checkout.puppet)
     folder = (options.out or checkout.runs / name).resolve()
     with Interrupts(records.COULD_NOT_TELL) as interrupts:
         teller = _Teller()
@@ -191,7 +194,8 @@ class _Teller:
             self._count("whole")
         self._counts.setdefault(purpose, Counter())[record["verdict"]] += 1
         red = record["verdict"] in records.NOT_KEPT
-        if (purpose == "own" and not red) or (purpose in ("whole", "after") and red):
+        unexpected = red if purpose in ("whole", "after", "control") else not red
+        if unexpected and purpose not in ("page", "hostile"):
             name = record["fault"] or "no fault"
             line = f"{record['verdict']:<11} {name}: {record['case']}  {record['reason']}"
             self._out.print(line, markup=False)
@@ -211,6 +215,8 @@ _PURPOSES = {
     "page": "faults with other cases of their page",
     "hostile": "hostile faults",
     "after": "without a fault, after a hostile one",
+    "sought": "faults that walks have to find",
+    "control": "their walks without a fault",
 }
 
 
@@ -227,6 +233,9 @@ def _report(folder: Path) -> int:
         raise RunnerError(str(error)) from error
     for score in mutation.scores:
         print(f"{score.page}, {score.level}: {score.killed} of {score.of} killed by their own case")
+    for sought in mutation.sought:
+        saw = f": {sought.run.reason}" if sought.run else ""
+        print(f"{sought.told}: {sought.fault} ({sought.clause}){saw}")
     for case in mutation.unsteady:
         what = f"{case.fault or 'no fault'} ({case.first.case})"
         print(f"unsteady: {what}: {case.first.verdict}, then {case.second.verdict}")

@@ -50,13 +50,16 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _coverage(options: argparse.Namespace) -> int:
+    from faults.rows import RowError
     from runners.catalogue.clauses import CatalogueError, every_page, load
     from runners.catalogue.coverage import text
+    from runners.catalogue.faults import sought
 
     directory = options.checkout.catalogue
     try:
-        print(text(load(directory), every_page(directory)), end="")
-    except CatalogueError as error:
+        faults = sought(options.checkout.faults)
+        print(text(load(directory), every_page(directory), faults), end="")
+    except (CatalogueError, RowError) as error:
         raise InputError(str(error)) from error
     return 0
 

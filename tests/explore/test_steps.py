@@ -3,6 +3,7 @@
 
 import re
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -83,3 +84,16 @@ def test_a_file_may_have_comments(tmp_path: Path) -> None:
     path = tmp_path / "1.steps"
     path.write_text("# deviates: why\n\n pz_create 0 \npz_free 0\n", encoding="utf-8")
     assert read_program(path) == ["pz_create 0", "pz_free 0"]
+
+
+@pytest.mark.parametrize("name", ["evd_query", "srq_resize", "ep_create", "cno_wait", "lmr_query"])
+def test_several_steps_on_one_object(name: str) -> None:
+    programs = Programs(OBJECTS, 20, 1)
+    bursts = [programs.burst(STEPS[name], Random(seed)) for seed in range(20)]
+    for lines in bursts:
+        assert lines[0].split()[0] == name
+        assert len({line.split()[1] for line in lines}) == 1
+        assert not any(line.split()[0].endswith("_free") for line in lines)
+        for line in lines:
+            demand_whole(line)
+    assert any(len({line.split()[0] for line in lines}) > 2 for lines in bursts)

@@ -436,7 +436,9 @@ def is_alone(run: dict[str, Any]) -> None:
 
 
 def walk(run: dict[str, Any]) -> None:
-    """What a puppet does: FAKE_WALK says what comes of the step pz_create."""
+    """What a puppet does: FAKE_WALK says what comes of the step pz_create; "strikes": with a fault
+    it deviates.
+    """
     what = os.environ.get("FAKE_WALK", "agrees")
     if what == "error":
         verdict(run, "ERROR", "no such step")
@@ -449,7 +451,8 @@ def walk(run: dict[str, Any]) -> None:
         return
     null = [["pz_handle", "DAT_HANDLE_NULL"], ["pz_param_mask", "DAT_PZ_FIELD_ALL"]]
     for n in range(freed):
-        ret = "DAT_SUCCESS" if what == "deviates" else "DAT_INVALID_HANDLE"
+        wrong = what == "deviates" or (what == "strikes" and "/" in run.get("ia", ""))
+        ret = "DAT_SUCCESS" if wrong else "DAT_INVALID_HANDLE"
         call(run, ret, n=n + 2, call="dat_pz_query", args=null)
     check(run, True, "DAT_INVALID_STATE")
     flags = [["close_flags", "DAT_CLOSE_ABRUPT_FLAG"]]
@@ -740,9 +743,10 @@ def serve() -> None:
                 }
             )
         elif message["type"] == "run":
-            # With a fault, the fault decides: its name is the behaviour.
+            # With a fault, the fault decides: its name is the behaviour, but for a walk.
             ia = message.get("libdat_fault") or message.get("ia", "")
-            name = (ia if "/" in ia else message["case"]).split("/")[1].rstrip("0123456789_")
+            of_fault = "/" in ia and message["case"] != "explore/walk"
+            name = (ia if of_fault else message["case"]).split("/")[1].rstrip("0123456789_")
             BEHAVIOURS[name](message)
         elif message["type"] == "peer":
             answers_peer(message)

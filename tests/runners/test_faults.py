@@ -226,6 +226,71 @@ def test_a_may_clause_need_not_be_proven(foundry: Foundry) -> None:
     assert "dat_demo_page, may: 0 of 1" in output
 
 
+def for_walks(name: str) -> str:
+    return fault(name) + 'found_by = "explore"\n'
+
+
+def test_a_fault_that_walks_have_to_find(foundry: Foundry) -> None:
+    """No case is asked. The walk that finds it does not deviate without it."""
+    foundry.cts.env["FAKE_WALK"] = "strikes"
+    foundry.has(fault("fails"), for_walks("passes"))
+    code, output = foundry.run()
+    assert code == 0, output
+    said = "found by walks, a case is yet to be written: demo/passes (demo_page/passes): walk 1 of"
+    assert said in output
+    assert "[pz_query/invalid_handle" in output
+    assert foundry.runs("own") == [("demo/fails", "passes", "FAIL")]
+    assert foundry.runs("sought") == [("demo/passes", "passes", "FAIL")]
+    assert foundry.runs("control") == [("demo/passes", "passes", "PASS")]
+    assert "pz_create" in (foundry.out / "demo.passes.steps").read_text()
+    page = (foundry.out / "faults.html").read_text()
+    assert "Cases yet to be written" in page
+    assert "(found by explore)" in foundry.cts("faults", "--list").stdout
+
+
+@pytest.mark.parametrize(
+    ("walk", "code", "said"),
+    [
+        ("agrees", 1, "no walk finds it: demo/passes"),
+        ("deviates", 1, "its walk deviates without the fault, too: demo/passes"),
+        ("crashes", 1, "its walk deviates without the fault, too: demo/passes"),
+        ("error", 2, "not run: demo/passes"),
+    ],
+)
+def test_a_fault_that_walks_do_not_find(foundry: Foundry, walk: str, code: int, said: str) -> None:
+    foundry.cts.env["FAKE_WALK"] = walk
+    foundry.has(fault("fails"), for_walks("passes"))
+    ended, output = foundry.run()
+    assert ended == code, output
+    assert said in output
+
+
+def test_a_fault_that_walks_do_not_find_without_its_feature(foundry: Foundry) -> None:
+    foundry.cts.env |= {"FAKE_WALK": "agrees", "FAKE_WITHOUT_SRQS": "1"}
+    foundry.has(fault("fails"), for_walks("passes"))
+    code, output = foundry.run()
+    assert code == 0, output
+    assert "not applicable: demo/passes (demo_page/passes): srq_supported" in output
+
+
+def test_a_fault_that_a_case_finds_is_none_for_walks(foundry: Foundry) -> None:
+    foundry.cts.env["FAKE_WALK"] = "strikes"
+    foundry.cts.has("passes", "passes2")
+    foundry.has(fault("fails"), for_walks("spares"))
+    assert foundry.run()[0] == 0
+    shutil.rmtree(foundry.out)
+    code, output = foundry.run("--matrix")
+    assert code == 1
+    assert "a case finds it, so found_by is wrong: demo_page/passes2: demo/spares" in output
+
+
+def test_a_fault_for_walks_proves_no_clause(foundry: Foundry) -> None:
+    foundry.cts.env["FAKE_WALK"] = "strikes"
+    foundry.has(for_walks("passes"))
+    _, output = foundry.run()
+    assert "neither fault nor reason: 1 must clause of dat_demo_page" in output
+
+
 def test_the_unbroken_wrapper_must_be_green(foundry: Foundry) -> None:
     foundry.cts.has("passes", "fails")
     foundry.has(fault("fails"), fault("fails2", "fails"))
@@ -365,6 +430,11 @@ def test_list_runs_nothing(foundry: Foundry) -> None:
         (fault("fails") * 2, "demo/fails: the id is taken"),
         ('[[fault]]\nid = "demo/fails"\ntext = "x"\n', "on, do is missing"),
         (fault("fails") + "wehn = 'x'\n", "unknown key wehn"),
+        (fault("fails") + "found_by = 'luck'\n", "found_by is 'luck', not 'explore'"),
+        (
+            fault("fails").replace("dat_srq_resize", "dat_strerror") + "found_by = 'explore'\n",
+            "walks find faults of a provider",
+        ),
     ],
 )
 def test_a_row_that_makes_no_sense(foundry: Foundry, row: str, said: str) -> None:

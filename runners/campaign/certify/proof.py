@@ -28,7 +28,7 @@ def rows(folder: Path, clauses: Collection[str]) -> Record:
         "faults": [
             {"id": fault.id, "clause": clause, "text": fault.text}
             for fault in known.faults
-            if fault.clause in named
+            if fault.clause in named and not fault.found_by
             for clause in _violated(fault, clauses)
         ],
         "no_faults": [

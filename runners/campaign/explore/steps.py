@@ -706,9 +706,11 @@ CHAINS: Sequence[Sequence[str]] = (
 )
 # With these a program may begin, behind the first steps.
 OPENINGS = (connection(0, 1), connection(0, 2), connection(2, 1), reserved(0, 1))
-# So many parts of a program are chains, and so many steps are on an object that was just freed;
-# so many programs begin with a connection; by so much may their steps be thinned out.
-_CHAINS_OF_ALL, _FREED_OF_ALL, _CONNECTED_OF_ALL = 1 / 5, 1 / 15, 2 / 3
+# So many parts of a program are chains, so many are several steps on one object, and so many steps
+# are on an object that was just freed; so many programs begin with a connection; by so much may
+# their steps be thinned out.
+_CHAINS_OF_ALL, _BURSTS_OF_ALL, _FREED_OF_ALL, _CONNECTED_OF_ALL = 1 / 5, 1 / 15, 1 / 15, 2 / 3
+_BURST = (3, 8)
 # So many programs have a second IA from the beginning.
 _OTHER_OF_ALL = 1 / 3
 _LEFT_OUT = (0.0, 0.1, 0.5, 0.8)
@@ -753,11 +755,28 @@ class Programs:
         for _ in range(draw.randint(self._most // 2, self._most)):
             if self._chains and draw.random() < _CHAINS_OF_ALL:
                 lines += draw.choice(self._chains)
+            elif draw.random() < _BURSTS_OF_ALL:
+                lines += self.burst(STEPS[draw.choice(names)], draw)
             elif draw.random() < _FREED_OF_ALL:
                 lines += self._of_freed(STEPS[draw.choice(names)], draw)
             else:
                 lines.append(STEPS[draw.choice(names)].line(draw))
         return lines
+
+    def burst(self, step: Step, draw: Random) -> list[str]:
+        """Several steps on the object of a step, and a query: what one does, others may show."""
+        line = step.line(draw)
+        number = int([*line.split(), str(NULL)][1])
+        steps = [STEPS[name] for name in self._names if _is_on(STEPS[name], number)]
+        if not steps:
+            return [line]
+        drawn = [draw.choice(steps).line(draw).split() for _ in range(draw.randint(*_BURST))]
+        drawn += [
+            [each.name, *[str(ALL)] * len(each.args)]
+            for each in steps
+            if each.name.endswith("_query")
+        ]
+        return [line, *(" ".join((name, str(number), *args[1:])) for name, *args in drawn)]
 
     def _of_freed(self, step: Step, draw: Random) -> list[str]:
         """A step on an object that was freed just before, if it is a step on an object."""
@@ -769,6 +788,14 @@ class Programs:
         if ends not in self._names or number % BY_KIND >= FREED or "create" in name:
             return [" ".join((name, *args))]
         return _chain(f"{ends} {number}", " ".join((name, str(number + FREED), *args[1:])))
+
+
+def _is_on(step: Step, number: int) -> bool:
+    """Whether a step is on an object of the number's kind, and neither makes nor frees it."""
+    kind = number // BY_KIND
+    ends = "create" in step.name or step.name in ("evd_join", *_ENDS.values())
+    # Of another kind, an object is drawn as an illegal argument: once.
+    return not ends and kind in _ENDS and bool(step.args) and step.args[0].count(kind * BY_KIND) > 1
 
 
 def simpler(line: str) -> Iterator[str]:

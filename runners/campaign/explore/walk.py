@@ -40,7 +40,7 @@ class Walker:
         self._planned = planned(hosts)
         self.ia = ia
         self._emit = emit or (lambda record: None)
-        self._declared: dict[str, Any] = {}
+        self.declared: dict[str, Any] = {}  # of the IA, once a walk was taken
         self.walks = 0
         self.steps = 0
         self.calls: Counter[str] = Counter()
@@ -55,7 +55,7 @@ class Walker:
         ended = self._testbed.run(attempt, told.append)
         for record in told:
             if record["type"] == "hosts":
-                self._declared = oracle.declared_of(record, self.ia)
+                self.declared = oracle.declared_of(record, self.ia)
             if record["type"] != "verdict":
                 self._emit(record)
         if ended is None:
@@ -67,7 +67,7 @@ class Walker:
         for call in record["calls"]:
             self.calls[call["call"]] += 1
             self.returns[call["call"], call.get("ret", "no return")] += 1
-        self.reached.take(record, self._declared)
+        self.reached.take(record, self.declared)
         return record
 
     def close(self) -> None:

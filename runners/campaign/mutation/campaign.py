@@ -21,6 +21,8 @@ from results.errors import InputError, RunnerError
 from results.runlog import records
 from results.runlog.records import EventLog, Record
 from runners.campaign.mutation.draw import Drawn
+from runners.campaign.mutation.seek import SEED as WALK_SEED
+from runners.campaign.mutation.seek import seek
 from runners.campaign.plan.assignment import Assignment, agent_command
 from runners.campaign.plan.plan import Case, identity, planned
 from runners.campaign.plan.subject import Subject
@@ -123,14 +125,21 @@ class OwnCases:
                 self._of[clause].append(case)
 
     def __call__(self, fault: Fault) -> Sequence[Case]:
-        """Those of one fault; a fault of no clause has none."""
+        """Those of one fault; a fault of no clause, or one that walks have to find, has none."""
+        if fault.found_by:
+            return []
         return [case for case in self._of.get(fault.clause, []) if fault.violates(case.id)]
 
 
 def mutants(faults: Iterable[Fault], cases: Iterable[Case]) -> dict[str, int]:
-    """How many mutants each fault makes, by its id: one a case of its own; a hostile one is one."""
+    """How many mutants each fault makes, by its id: one a case of its own; a hostile one is one,
+    and so is one that walks have to find.
+    """
     own_cases = OwnCases(cases)
-    return {fault.id: len(own_cases(fault)) if fault.clause else 1 for fault in faults}
+    return {
+        fault.id: len(own_cases(fault)) if fault.clause and not fault.found_by else 1
+        for fault in faults
+    }
 
 
 def dat_conf(subject: Subject, library: Path, faults: Iterable[Fault]) -> str:
@@ -157,7 +166,7 @@ def choose(faults: Sequence[Fault], keyword: str) -> list[Fault]:
     expression = compiled("-k", keyword)
 
     def chosen(fault: Fault) -> bool:
-        names = f"{fault.id} {fault.clause} {fault.case}".lower()
+        names = f"{fault.id} {fault.clause} {fault.case} {fault.found_by}".lower()
 
         def matches(word: str, /, **_: object) -> bool:
             return word.lower() in names
@@ -384,16 +393,46 @@ def conduct(checkout: Checkout, order: Order, folder: Path, tell: Callable[[Reco
         status = "interrupted"
         try:
             _campaign(order, Crews(checkout, order, folder, log))
+            _walks(checkout, order, folder, log)
             status = "complete"
         finally:
             log.append({"type": "end", "finished": records.now(), "status": status})
     return folder / FILE
 
 
+def _walks(checkout: Checkout, order: Order, folder: Path, log: Log) -> None:
+    """The faults that no case finds: random walks."""
+    faults = [fault for fault in order.faults if fault.found_by]
+    if not faults:
+        return
+    path = folder / f"{DAT_CONF}.walks"
+    path.write_text(dat_conf(order.subject, checkout.faulty_provider, faults), encoding="utf-8")
+    assignment = Assignment(
+        fabric=checkout.fabrics[order.fabric],
+        argv=(str(checkout.puppet), "--serve", "--ia", WHOLE_IA),
+        env={"DAT_OVERRIDE": str(path)},
+        logs=str(folder / "hosts"),
+        plan=(),
+        settings=order.settings,
+        identity=identity(checkout.puppet),
+        seed=WALK_SEED,
+    )
+    needs = {fault.clause: _needs(order.catalogue, fault.clause) for fault in faults}
+    seek(assignment, faults, WHOLE_IA, folder, needs, log.append)
+
+
+def _needs(catalogue: Catalogue, of: str) -> Sequence[str]:
+    """The features that a clause needs; of a family, its first row."""
+    clauses = catalogue.clauses.values()
+    return next((clause.needs for clause in clauses if of in prefixes(clause.id)), ())
+
+
 def _campaign(order: Order, crews: Crews) -> None:
     clause_faults = [fault for fault in order.faults if fault.clause]
     own_cases = OwnCases(order.cases)
     pages = {case.page for fault in clause_faults for case in own_cases(fault)}
+    if order.everything:
+        pages |= {f"dat_{fault.clause.split('/')[0]}" for fault in clause_faults if fault.found_by}
     on_page = [case for case in order.cases if case.page in pages]
     own = [Job(OWN, case, fault) for fault in clause_faults for case in own_cases(fault)]
     whole = {job.case.id: job.case for job in own}
@@ -502,6 +541,7 @@ def _fault(fault: Fault, own_cases: OwnCases) -> dict[str, Any]:
         "clause": fault.clause,
         "text": fault.text,
         "own": [case.id for case in own_cases(fault)],
+        **({"found_by": fault.found_by} if fault.found_by else {}),
         "case": fault.case,
         "verdicts": fault.verdicts,
         "teardown": fault.teardown,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from runners.catalogue import coverage
 from runners.catalogue.clauses import every_page, load
+from runners.catalogue.faults import sought
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = """
@@ -29,7 +30,8 @@ reason = "Binds the cook."
 
 def test_this_checkouts_file_is_true() -> None:
     """Where it is not: ./udapl-cts spec coverage > docs/coverage.md"""
-    said = coverage.text(load(ROOT / "cases"), every_page(ROOT / "cases"))
+    faults = sought(ROOT / "faults")
+    said = coverage.text(load(ROOT / "cases"), every_page(ROOT / "cases"), faults)
     assert (ROOT / coverage.FILE).read_text() == said
 
 
@@ -43,6 +45,35 @@ def test_what_has_no_case(tmp_path: Path) -> None:
         "| consumer clause | `kettle_fill/patience` | Binds the cook. |",
         "| 2 sentences | `dat_kettle_fill` | Praises tea \\| coffee. |",
     ]
+
+
+FAULTS = """
+[[fault]]
+id = "kettle_fill/boils"
+clause = "kettle_fill/patience"
+text = "Boils at once."
+on = "dat_srq_resize"
+do = "hang"
+
+[[fault]]
+id = "kettle_fill/boils_later"
+clause = "kettle_fill/patience"
+found_by = "explore"
+text = "Boils when emptied twice."
+on = "dat_srq_resize"
+do = "hang"
+"""
+
+
+def test_faults_that_walks_have_to_find(tmp_path: Path) -> None:
+    (tmp_path / "faults").mkdir()
+    (tmp_path / "faults/kettle_fill.toml").write_text(FAULTS)
+    said = coverage.text(load(ROOT / "cases"), [], sought(tmp_path / "faults"))
+    assert said.endswith(
+        "|---|---|---|\n"
+        "| `kettle_fill/boils_later` | `kettle_fill/patience` | Boils when emptied twice. |\n"
+    )
+    assert "Cases yet to be written" not in coverage.text(load(ROOT / "cases"), [])
 
 
 def test_a_file_that_is_not_true(tmp_path: Path) -> None:
