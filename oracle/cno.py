@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from oracle.common import answers, few, ia_name, made, mask_refusal, new_handle
+from oracle.common import Wanted, answers, few, ia_name, made, mask_refusal, new_handle, shown
 from oracle.kernel import (
     INVALID_STATE,
     Handle,
@@ -103,7 +103,7 @@ NO_AGENT = {"instance_data": "NULL", "proxy_agent_func": "NULL"}
 def query(call: Call, cno: Cno, _side: Side) -> bool | str | None:
     agent = cno.agent
     # An agent may have left the CNO by its first call, of which the trace tells nothing.
-    known = agent if not is_agent(agent) or not cno.evds else None
+    known = agent if not is_agent(agent) or not cno.evds else _agent_or_none(agent)
     return answers(
         call,
         "cno_param_mask",
@@ -111,6 +111,17 @@ def query(call: Call, cno: Cno, _side: Side) -> bool | str | None:
         "DAT_CNO_FIELD_",
         {"ia_handle": ("IA_HANDLE", ia_name(cno)), "agent": ("AGENT", known)},
     )
+
+
+def _agent_or_none(agent: Any) -> Any:
+    """What a CNO tells of an agent that may have left it."""
+    if not isinstance(agent, dict):
+        return None
+
+    def check(answer: Any) -> str:
+        return "" if answer in (agent, NO_AGENT) else f"not {shown(agent)} or none"
+
+    return Wanted(check)
 
 
 def is_agent(agent: Any) -> bool:

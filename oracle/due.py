@@ -13,7 +13,7 @@ from oracle.evd import QUEUE_EMPTY, SOFTWARE, TIMEOUT_EXPIRED
 from oracle.kernel import INVALID_STATE, tells
 from oracle.messages import all_met, came, sent, since, taken_surely
 from oracle.pairing import SETTLED_US, SMALL_MESSAGE
-from oracle.state import DISCONNECTED, Cno, Connection, Ep, Evd, Ia, Side, Srq
+from oracle.state import DISCONNECTED, UNCONNECTED, Cno, Connection, Ep, Evd, Ia, Side, Srq
 from oracle.trace import Call
 
 OBSERVERS = ("dat_evd_wait", "dat_evd_dequeue")
@@ -69,9 +69,15 @@ def due_receives(ep: Ep, side: Side, until: float) -> int:
 
 
 def due_of_srq(ep: Ep, side: Side, until: float) -> int:
-    """The same for an EP of an SRQ: where there is a receive for each message of all its EPs."""
+    """The same for an EP of an SRQ: where there is a receive for each message of all its EPs.
+
+    Once an EP was reset, its own messages may be lost, and of the receives only those are surely
+    there that were posted later.
+    """
     srq = ep.srq
-    if srq is None or srq.doubt or ep.doubt or not _signals(ep):
+    if srq is None or (srq.doubt and srq.fresh is None) or ep.doubt or not _signals(ep):
+        return 0
+    if srq.doubt and UNCONNECTED in ep.states:
         return 0
     total = own = 0
     for other in srq.eps:
@@ -83,7 +89,7 @@ def due_of_srq(ep: Ep, side: Side, until: float) -> int:
         total += max(0, len(connection.other.sent) - other.srq_reaped)
         if other is ep:
             own = sent(side, connection, until) - other.srq_reaped
-    return own if 0 < own <= total <= len(srq.posted) and all_met(srq, side) else 0
+    return own if 0 < own <= total <= srq.outstanding_least and all_met(srq, side) else 0
 
 
 def due_requests(ep: Ep, side: Side, until: float) -> int:
@@ -277,10 +283,16 @@ def marks_are_told(call: Call, evd: Evd, side: Side) -> bool | str | None:
 
 
 def _below(srq: Srq, side: Side, until: float) -> bool:
-    """Whether fewer receives than the mark are surely left, messages having taken the others."""
+    """Whether fewer receives than the mark were surely left, messages having taken the others.
+
+    One that was reaped later may have been there. Once an EP was reset, no more are left than those
+    that were posted and not reaped.
+    """
     mark = srq.low_watermark
-    left = len(srq.posted) - taken_surely(srq, side, until)
-    return isinstance(mark, int) and not srq.doubt and left < mark
+    later = sum(at > until for at in srq.reaped)
+    left = len(srq.posted) + later - taken_surely(srq, side, until)
+    bounded = not srq.doubt or srq.fresh is not None
+    return isinstance(mark, int) and bounded and left < mark
 
 
 def _sleeps(call: Call, returns: str) -> bool:

@@ -38,7 +38,6 @@ from oracle.kernel import (
     describe,
     ends,
     may,
-    racing,
     refuse,
     refuses,
     tells,
@@ -306,6 +305,17 @@ def learn_length(call: Call, evd: Evd, _side: Side) -> None:
         and asked(call.arg("evd_param_mask"), "EVD_QLEN", "DAT_EVD_FIELD_")
     ):
         evd.qlen = length
+    state = told.get("evd_state") if isinstance(told, dict) else None
+    if state is not None and asked(call.arg("evd_param_mask"), "EVD_STATE", "DAT_EVD_FIELD_"):
+        learn_state(call, evd, flags(state))
+
+
+def learn_state(call: Call, evd: Evd, told: frozenset[str]) -> None:
+    """The state is known again, where threads have changed it at once and none does now."""
+    if evd.enabled is None and not any(
+        _meets(call, name) for name in ("dat_evd_enable", "dat_evd_disable")
+    ):
+        evd.enabled = "DAT_EVD_STATE_ENABLED" in told
 
 
 @refuses(
@@ -353,12 +363,20 @@ def modify_cno(call: Call, evd: Evd, side: Side) -> None:
 
 @after("dat_evd_enable")
 def enable(call: Call, evd: Evd, _side: Side) -> None:
-    evd.enabled = None if call.overlaps and racing(call) else True
+    evd.enabled = None if _meets(call, "dat_evd_disable") else True
 
 
 @after("dat_evd_disable")
 def disable(call: Call, evd: Evd, _side: Side) -> None:
-    evd.enabled = None if call.overlaps and racing(call) else False
+    evd.enabled = None if _meets(call, "dat_evd_enable") else False
+
+
+def _meets(call: Call, contrary: str) -> bool:
+    """Whether another thread has made the contrary call on the EVD meanwhile."""
+    evd = call.args.get("evd_handle")
+    return any(
+        other.name == contrary and other.args.get("evd_handle") == evd for other in call.overlaps
+    )
 
 
 @after("dat_evd_set_unwaitable")

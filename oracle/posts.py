@@ -675,6 +675,7 @@ def _srq_completion(
         misfit = _recv_fits(receive, data)
         if not misfit:
             srq.posted.remove(receive)
+            srq.reaped.append(call.end)
             if srq.fresh:
                 srq.fresh -= 1
             none_held = data.get("status") == FLUSHED and _holds_none(ep, srq, side, call)

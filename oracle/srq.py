@@ -19,6 +19,7 @@ from oracle.common import (
     made,
     mask_refusal,
     new_handle,
+    one_of,
     truth,
     within,
 )
@@ -202,6 +203,8 @@ def create(call: Call, ia: Any, side: Side) -> None:
     srq.size_least = size if isinstance(size, int) and size > 0 else 0
     mark = attr.get("low_watermark")
     srq.low_watermark = 0 if mark == 0 else None
+    if isinstance(mark, int) and mark > 0:
+        srq.marks = frozenset((0, mark))
     srq.events = 0 if mark == 0 else 1
     if srq.pz is not None:
         srq.pz.users.add(srq)
@@ -318,6 +321,11 @@ def available_least(srq: Srq, side: Side) -> int:
     return len(srq.posted)
 
 
+def _mark(srq: Srq) -> Any:
+    """The low watermark: of an SRQ that was made with another one, that or the default (SRQ-8)."""
+    return one_of(srq.marks) if srq.low_watermark is None and srq.marks else srq.low_watermark
+
+
 def _size(srq: Srq) -> Any:
     if srq.size is not None:
         return srq.size
@@ -360,7 +368,7 @@ def query(call: Call, srq: Srq, side: Side) -> bool | str | None:
             "pz_handle": ("PZ_HANDLE", srq.pz.name if srq.pz else None),
             "max_recv_dtos": ("MAX_RECV_DTO", _size(srq)),
             "max_recv_iov": ("MAX_RECV_IOV", iov),
-            "low_watermark": ("LOW_WATERMARK", srq.low_watermark),
+            "low_watermark": ("LOW_WATERMARK", _mark(srq)),
             "available_dto_count": (
                 "AVAILABLE_DTO_COUNT",
                 _count(
@@ -416,6 +424,10 @@ def learn(call: Call, srq: Srq, _side: Side) -> None:
         srq.iov = iov
     if asked(mask, "LOW_WATERMARK", prefix) and srq.low_watermark is None:
         srq.low_watermark = mark if isinstance(mark, int) else None
+        if mark in srq.marks and mark > 0 and srq.events:
+            # It was granted: its event was raised when the SRQ was made.
+            srq.due, srq.due_at = 1, call.end
+        srq.marks = frozenset()
 
 
 @refuses("dat_srq_resize", clauses=["srq_resize/negative"], rulings=["GEN-5"])
@@ -456,12 +468,14 @@ def below_outstanding(call: Call, srq: Srq, _side: Side) -> Refusal | Open | Non
 @refuses(
     "dat_srq_resize",
     clauses=["srq_resize/below_low_watermark"],
-    rulings=["SRQ-2", "SRQ-14"],
+    rulings=["SRQ-2", "SRQ-8", "SRQ-14"],
 )
 def below_low_watermark(call: Call, srq: Srq, _side: Side) -> Refusal | Open | None:
     request = call.arg("srq_max_recv_dto")
     if srq.low_watermark is None:
-        return Open("the low watermark is not known")
+        if not srq.marks or not isinstance(request, int):
+            return Open("the low watermark is not known")
+        return may(INVALID_STATE, INVALID_PARAMETER) if request < max(srq.marks) else None
     if isinstance(request, int) and 0 <= request < srq.low_watermark:
         return refuse(INVALID_STATE, *((INVALID_PARAMETER,) if request == 0 else ()))
     return None
@@ -517,6 +531,7 @@ def above_size(call: Call, srq: Srq, _side: Side) -> Refusal | Open | None:
 def set_lw(call: Call, srq: Srq, side: Side) -> None:
     mark = call.arg("low_watermark")
     srq.low_watermark = mark if isinstance(mark, int) else None
+    srq.marks = frozenset()
     if call.overlaps:
         srq.low_watermark = None
     set_mark(srq, mark, side, not call.overlaps, call.end)

@@ -170,6 +170,7 @@ class Srq(Obj):
         "held",
         "iov",
         "low_watermark",
+        "marks",
         "outstanding",
         "parameters",
         "posted",
@@ -192,6 +193,9 @@ class Srq(Obj):
         self.size_most: int | None = None
         self.iov: int | None = None
         self.low_watermark: int | None = 0
+        # Which the mark may be, of an SRQ that was made with another one than 0 (SRQ-8).
+        self.marks: frozenset[int] = frozenset()
+        self.reaped: list[float] = []  # when its receives were
         self.posted: list[Receive] = []  # not reaped
         self.eps: set[Ep] = set()
         self.events = 0  # watermark events that may come

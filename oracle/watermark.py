@@ -93,9 +93,13 @@ def set_mark(srq: Srq, mark: Any, side: Side, certain: bool, at: float) -> None:
 
 
 def reaped_below(srq: Srq, at: float) -> None:
-    """With fewer receives outstanding than the mark, fewer are on the SRQ: its event is due."""
+    """With fewer receives outstanding than the mark, fewer are on the SRQ: its event is due.
+
+    Once an EP was reset, `posted` bounds the number from above.
+    """
     mark = srq.low_watermark
-    if srq.undue and not srq.doubt and isinstance(mark, int) and len(srq.posted) < mark:
+    bounded = not srq.doubt or srq.fresh is not None
+    if srq.undue and bounded and isinstance(mark, int) and len(srq.posted) < mark:
         if srq.armed:
             srq.armed = False
             srq.events += 1
