@@ -35,7 +35,7 @@ SYSROOT_PACKAGES = (
 ).split()
 # So many mutants, and the cases without a fault that they are compared with, take less than three
 # minutes on two cores.
-DRAWN_MUTANTS = 800
+DRAWN_MUTANTS = 600
 # Of the files that a change does not touch, clang-tidy analyses one in so many.
 ANALYSED_SHARE = 3
 

@@ -155,10 +155,10 @@ static uintptr_t written_page(int pagemap, const struct part *part)
 }
 
 /* memcmp() as it is in a build whose sanitizer forbids to read between two variables. */
-__attribute__((no_sanitize("address"))) static bool
-is_same(const unsigned char *ours, const unsigned char *theirs, size_t size)
+__attribute__((no_sanitize("address"))) static bool is_same(const uint64_t *ours,
+                                                            const uint64_t *theirs, size_t count)
 {
-        for (size_t i = 0; i < size; i++)
+        for (size_t i = 0; i < count; i++)
                 if (ours[i] != theirs[i])
                         return false;
         return true;
@@ -168,15 +168,15 @@ is_same(const unsigned char *ours, const unsigned char *theirs, size_t size)
 static uintptr_t differing_page(int memory, const struct part *part)
 {
         size_t page = own()->page;
-        unsigned char bytes[16384];
-        size_t step = sizeof(bytes) - sizeof(bytes) % page;
+        uint64_t words[2048];
+        size_t step = sizeof(words) - sizeof(words) % page;
 
         for (uintptr_t at = part->begin; step && at < part->end; at += step) {
                 size_t size = part->end - at < step ? part->end - at : step;
                 const void *ours = (const void *)at; /* NOLINT(performance-no-int-to-ptr) */
 
-                if (pread(memory, bytes, size, (off_t)at) != (ssize_t)size ||
-                    !is_same(ours, bytes, size))
+                if (pread(memory, words, size, (off_t)at) != (ssize_t)size ||
+                    !is_same(ours, words, size / sizeof(words[0])))
                         return at;
         }
         return 0;
