@@ -427,7 +427,9 @@ def main() -> None:
             assignment = replace(assignment, controls=controls(catalogue, every_plan))
         beds = Beds(checkout, assignment, stack, folder / FILE)
         if not options.same:
-            for _ in beds.run([Job(case)] for case in cases):
+            # Without the calls of the controls none of them would run.
+            known = {one.case for one in assignment.controls.values()} | {one.id for one in cases}
+            for _ in beds.run([Job(case)] for case in every_case if case.id in known):
                 pass
         made = read_whole(options.same or folder)
         beds.learn(made)
