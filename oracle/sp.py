@@ -320,9 +320,21 @@ def rsp_query(call: Call, point: Sp, _side: Side) -> bool | str | None:
     )
 
 
+def _made_meanwhile(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> Sp | None:
+    """The point of a request that a wait gave which began before the point was made: its record has
+    no name for the handle, but the qualifier tells it.
+    """
+    handle = data.get("sp_handle")
+    point = side.qualifiers.get(data.get("conn_qual"))
+    unnamed = isinstance(handle, str) and handle.startswith("0x")
+    if not unnamed or not call.overlaps or point is None or not point.alive:
+        return None
+    return point if point.evd == evd.name else None
+
+
 def request_event(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> bool | str | None:
     """A request has a service point, at its qualifier, that reports to this EVD."""
-    point = side.get(data.get("sp_handle"))
+    point = side.get(data.get("sp_handle")) or _made_meanwhile(call, evd, data, side)
     name = data.get("cr_handle")
     cr = Cr(str(name), point.ia if isinstance(point, Sp) else evd.ia)
     old = side.get(name)
