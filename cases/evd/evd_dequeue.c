@@ -91,6 +91,28 @@ CASE(evd_dequeue, among_waits)
         expect_empty(t, evd);
 }
 
+/* Half of the events are there when a wait looks for more, the other half come after it. */
+CASE(evd_dequeue, after_vain_wait)
+{
+        const int half = SE_QLEN / 2;
+
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, DAT_HANDLE_NULL);
+                DAT_EVENT event;
+                DAT_COUNT more = -1;
+
+                source_fill(t, &source, 0, half);
+                must_that_of("dat_evd_wait",
+                             dat_is(dat_evd_wait(source.evd, 0, half + 1, &event, &more),
+                                    DAT_TIMEOUT_EXPIRED),
+                             "a wait for more events than there are does not time out");
+                source_fill(t, &source, (unsigned int)half, half);
+
+                expect_source_events(t, &source, 0, SE_QLEN);
+                expect_empty(t, source.evd);
+        }
+}
+
 CASE(evd_dequeue, of_this_evd)
 {
         DAT_EVD_HANDLE older = se_evd(t, DAT_HANDLE_NULL);

@@ -174,18 +174,33 @@ FAMILY(evd_resize, keeps_events, tos)
         }
 }
 
-FAMILY(evd_resize, keeps_order_round_the_end, tos)
+#define ROUND_THE_END 8 /* the most places of the provider's memory for each one of the EVD */
+
+/* So many events have been queued and returned. */
+static DAT_EVD_HANDLE evd_after(struct test *t, unsigned int events)
 {
         DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
-        const int gone = SE_QLEN - 3;
 
-        post_ses(t, evd, 0, gone);
-        expect_ses(t, evd, 0, gone);
-        post_ses(t, evd, gone, row->queued);
-        expect(dat_evd_resize(evd, row->places ? row->places : places_of(t, evd)), DAT_SUCCESS);
+        for (unsigned int i = 0; i < events; i++) {
+                post_ses(t, evd, i, 1);
+                expect_ses(t, evd, i, 1);
+        }
+        return evd;
+}
 
-        expect_ses(t, evd, gone, row->queued);
-        expect_empty(t, evd);
+FAMILY(evd_resize, keeps_order_round_the_end, tos)
+{
+        for (unsigned int multiple = 1; multiple <= ROUND_THE_END; multiple *= 2) {
+                unsigned int gone = multiple * SE_QLEN - 3;
+                DAT_EVD_HANDLE evd = evd_after(t, gone);
+
+                post_ses(t, evd, gone, row->queued);
+                expect(dat_evd_resize(evd, row->places ? row->places : places_of(t, evd)),
+                       DAT_SUCCESS);
+
+                expect_ses(t, evd, gone, row->queued);
+                expect_empty(t, evd);
+        }
 }
 
 CASE(evd_resize, keeps_parameters)

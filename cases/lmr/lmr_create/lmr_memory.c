@@ -68,6 +68,29 @@ CASE(lmr_create, of_lmr_narrower)
         expect_refused_use(t, &wire, &region, USE_REMOTE_SET, 0, region.length);
 }
 
+/* One local privilege of an LMR over one that has all, and the use that lacks its own. */
+static const struct local {
+        const char *id;
+        DAT_MEM_PRIV_FLAGS privilege;
+        const struct use *granted;
+        const struct use *refused;
+} locals[] = {
+    {"read", LOCAL_READ, USE_SEND, USE_RECV},
+    {"write", LOCAL_WRITE, USE_RECV, USE_SEND},
+};
+
+FAMILY(lmr_create, of_lmr_local, locals)
+{
+        struct wire wire = wire_in(t, pz(t));
+        struct region source = region_with(t);
+        struct region region =
+            created_with(t, .type = DAT_MEM_TYPE_LMR, .of = &source, .privileges = row->privilege);
+
+        expect_eq(region_param(t, region.lmr).mem_priv, row->privilege);
+        expect_moves(t, &wire, &region, row->granted, 0, region.length);
+        expect_refused_use(t, &wire, &region, row->refused, 0, region.length);
+}
+
 CASE(lmr_create, of_lmr_of_lmr)
 {
         struct wire wire = wire_in(t, pz(t));
