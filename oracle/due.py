@@ -259,27 +259,41 @@ def connection_events_come(call: Call, evd: Evd, side: Side) -> bool | str | Non
 )
 def marks_are_told(call: Call, evd: Evd, side: Side) -> bool | str | None:
     """A mark that is set while receives are fewer raises its event."""
+    absent, made, later = _due_marks(call, evd, side)
+    return _told_marks(absent, later) if later >= absent or not made else None
+
+
+@tells(*OBSERVERS, clauses=["srq_create/other_mark"], rulings=["SRQ-8"], asleep=True)
+def made_marks_are_told(call: Call, evd: Evd, side: Side) -> bool | str | None:
+    """The mark that an SRQ was made with raises its event, for there is no receive."""
+    absent, made, later = _due_marks(call, evd, side)
+    return _told_marks(absent, made + later) if made and later < absent else None
+
+
+def _told_marks(absent: int, due: int) -> bool | str | None:
+    if absent and due >= absent:
+        return f"finds fewer than {absent} events, while {due} marks must have raised theirs"
+    return True if absent and due else None
+
+
+def _due_marks(call: Call, evd: Evd, side: Side) -> tuple[int, int, int]:
+    """How many events the call did not find; those of marks that must be there: of SRQs that were
+    made with one, and of those set later.
+    """
     absent = _applies(call, side)
     if not absent or not any(isinstance(feeder, Ia) for feeder, _ in evd.feeders):
-        return None
+        return 0, 0, 0
     until = _until(call, side)
-    due = sum(
-        srq.due
-        for srq in side.objects.values()
-        if isinstance(srq, Srq)
-        and srq.alive
-        and srq.ia is evd.ia
-        and srq.due
-        and srq.due_at <= until
-    )
-    due += sum(
-        srq.undue and _below(srq, side, until)
+    srqs = [
+        srq
         for srq in side.objects.values()
         if isinstance(srq, Srq) and srq.alive and srq.ia is evd.ia
-    )
-    if due >= absent:
-        return f"finds fewer than {absent} events, while {due} marks must have raised theirs"
-    return True if due else None
+    ]
+    due = [srq for srq in srqs if srq.due and srq.due_at <= until]
+    made = sum(srq.due_made for srq in due)
+    later = sum(srq.due for srq in due) - made
+    later += sum(srq.undue and _below(srq, side, until) for srq in srqs)
+    return absent, made, later
 
 
 def _below(srq: Srq, side: Side, until: float) -> bool:

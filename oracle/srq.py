@@ -426,7 +426,7 @@ def learn(call: Call, srq: Srq, _side: Side) -> None:
         srq.low_watermark = mark if isinstance(mark, int) else None
         if mark in srq.marks and mark > 0 and srq.events:
             # It was granted: its event was raised when the SRQ was made.
-            srq.due, srq.due_at = 1, call.end
+            srq.due, srq.due_at, srq.due_made = 1, call.end, True
         srq.marks = frozenset()
 
 

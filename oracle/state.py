@@ -163,6 +163,7 @@ class Srq(Obj):
         "doubt",
         "due",
         "due_at",
+        "due_made",
         "eps",
         "events",
         "events_least",
@@ -200,6 +201,7 @@ class Srq(Obj):
         self.eps: set[Ep] = set()
         self.events = 0  # watermark events that may come
         self.due = 0  # those of them that must have come
+        self.due_made = False  # the first of these is that of the mark it was made with
         self.due_at: float = 0
         self.undue = False  # whether the event of the present mark is still to become due
         self.armed = False

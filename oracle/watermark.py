@@ -58,6 +58,7 @@ def _of_srq(call: Call, srq: Srq, side: Side) -> bool | str | None:
         srq.events -= 1
         if srq.due > 0:
             srq.due -= 1
+            srq.due_made = False
         else:
             srq.undue = False
         return True

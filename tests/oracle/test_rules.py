@@ -240,6 +240,7 @@ ACCUSES = {
     f"dat_evd_dequeue: due.{name}"
     for name in (
         "connection_events_come",
+        "made_marks_are_told",
         "marks_are_told",
         "receives_come",
         "requests_come",
