@@ -75,6 +75,13 @@ static void post(struct peer *peer, const char *op, json_t *data)
                 test_end(peer->t, VERDICT_ERROR, "the peer takes no commands");
 }
 
+/* Each IA has room for 64 bytes: one that dat_ia_query tells nothing of, too. */
+static bool has_room_for_token(const struct probe *probe)
+{
+        return probe->unasked[UNASKED_IA_QUERY][0] ||
+               probe->provider_attr.max_private_data_size >= PEER_TOKEN;
+}
+
 struct peer *peer(struct test *t)
 {
         struct peer *made;
@@ -90,7 +97,7 @@ struct peer *peer(struct test *t)
         if (!made)
                 resource(t, "no memory for the peer");
         made->t = t;
-        if (t->settings->probe->provider_attr.max_private_data_size >= PEER_TOKEN &&
+        if (has_room_for_token(t->settings->probe) &&
             getrandom(made->token, PEER_TOKEN, 0) == PEER_TOKEN)
                 made->token_size = PEER_TOKEN;
         lines_open(&made->channel, t->channel, t->channel);
