@@ -130,6 +130,29 @@ FAMILY(ep_reset, connects_again, ways)
         expect_joined(t, loop.active, ep_with(t));
 }
 
+CASE(ep_reset, behind_refusals)
+{
+        struct loop loop = loop_new(t);
+        DAT_EP_PARAM param;
+
+        loop_join(t, &loop);
+        leave(t, &loop);
+        must(dat_ep_query(loop.active, DAT_EP_FIELD_ALL, &param));
+        param.ep_attr.max_recv_dtos = -1;
+        must_that_of("dat_ep_modify",
+                     !dat_is(dat_ep_modify(loop.active, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param),
+                             DAT_SUCCESS),
+                     "a negative number of receives was granted");
+        must_that_of("dat_ep_connect",
+                     !dat_is(dat_ep_connect(loop.active, ia_address(t), loop.qual, SHORT, 0, NULL,
+                                            DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+                             DAT_SUCCESS),
+                     "an EP that is Disconnected was connected");
+        expect_reset(t, loop.active);
+
+        expect_joined(t, loop.active, ep_with(t));
+}
+
 CASE(ep_reset, both_ends_change_parts)
 {
         struct loop loop = loop_new(t);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_get_consumer_context: the context of an object, and of one that has none. */
 #include "clauses/get_consumer_context.h"
+#include "cases/cno/shared/agent.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/handle/shared/object.h"
 #include "cases/shared/point.h"
@@ -153,6 +154,80 @@ CASE(get_consumer_context, within_storage)
                     (unsigned long long)told[1].as_64);
         expect_that(told[0].as_64 == before.as_64, "bytes before the storage were written");
         expect_that(told[2].as_64 == before.as_64, "bytes behind the storage were written");
+}
+
+/*
+ * What is done to the object
+ */
+
+static void change_evd(struct test *t)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_SOFTWARE_FLAG);
+        DAT_EVD_PARAM param;
+
+        must(dat_set_consumer_context(evd, CONTEXT(FIRST)));
+        must(dat_evd_modify_cno(evd, cno_new(t)));
+        expect_context(t, evd, FIRST);
+        must(dat_evd_modify_cno(evd, DAT_HANDLE_NULL));
+        expect_context(t, evd, FIRST);
+        must(dat_evd_query(evd, DAT_EVD_FIELD_EVD_QLEN, &param));
+        must(dat_evd_resize(evd, param.evd_qlen));
+        expect_context(t, evd, FIRST);
+        must(dat_evd_disable(evd));
+        expect_context(t, evd, FIRST);
+        must(dat_evd_enable(evd));
+        expect_context(t, evd, FIRST);
+        must(dat_evd_set_unwaitable(evd));
+        expect_context(t, evd, FIRST);
+        must(dat_evd_clear_unwaitable(evd));
+        expect_context(t, evd, FIRST);
+}
+
+static void change_ep(struct test *t)
+{
+        DAT_PZ_HANDLE zone = pz_new(t); /* longer there than the EP */
+        struct loop loop = loop_new(t);
+        DAT_EP_PARAM param;
+
+        must(dat_set_consumer_context(loop.active, CONTEXT(FIRST)));
+        must(dat_ep_query(loop.active, DAT_EP_FIELD_PZ_HANDLE, &param));
+        param.pz_handle = zone;
+        must(dat_ep_modify(loop.active, DAT_EP_FIELD_PZ_HANDLE, &param));
+        expect_context(t, loop.active, FIRST);
+        loop_join(t, &loop);
+        expect_context(t, loop.active, FIRST);
+        must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_context(t, loop.active, FIRST);
+        must(dat_ep_reset(loop.active));
+        expect_context(t, loop.active, FIRST);
+}
+
+static void change_cno(struct test *t)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+
+        must(dat_set_consumer_context(cno, CONTEXT(FIRST)));
+        agent_given(t, cno, agent_new(t));
+        expect_context(t, cno, FIRST);
+        agent_given(t, cno, NULL);
+        expect_context(t, cno, FIRST);
+        evd_with(t, .flags = DAT_EVD_SOFTWARE_FLAG, .cno = cno);
+        expect_context(t, cno, FIRST);
+}
+
+static const struct changed {
+        const char *id;
+        void (*change)(struct test *t);
+} changed[] = {
+    {"evd", change_evd},
+    {"ep", change_ep},
+    {"cno", change_cno},
+};
+
+FAMILY(get_consumer_context, after_changes, changed)
+{
+        row->change(t);
 }
 
 /*
