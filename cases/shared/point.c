@@ -139,6 +139,10 @@ void expect_psp(struct test *t, DAT_PSP_HANDLE psp, DAT_CONN_QUAL qual, DAT_EVD_
 
         poison(&param, sizeof(param));
         expect(dat_psp_query(psp, DAT_PSP_FIELD_ALL, &param), DAT_SUCCESS);
+        MUST_BE_WRITTEN("dat_psp_query", param, conn_qual);
+        MUST_BE_WRITTEN("dat_psp_query", param, psp_flags);
+        MUST_BE_WRITTEN("dat_psp_query", param, evd_handle);
+        MUST_BE_WRITTEN("dat_psp_query", param, ia_handle);
         expect_eq(param.conn_qual, qual);
         expect_eq(param.psp_flags, flags);
         expect_that(param.evd_handle == evd, "the EVD is not the PSP's own");
@@ -152,6 +156,10 @@ void expect_rsp(struct test *t, DAT_RSP_HANDLE rsp, DAT_CONN_QUAL qual, DAT_EP_H
 
         poison(&param, sizeof(param));
         expect(dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &param), DAT_SUCCESS);
+        MUST_BE_WRITTEN("dat_rsp_query", param, conn_qual);
+        MUST_BE_WRITTEN("dat_rsp_query", param, ep_handle);
+        MUST_BE_WRITTEN("dat_rsp_query", param, evd_handle);
+        MUST_BE_WRITTEN("dat_rsp_query", param, ia_handle);
         expect_eq(param.conn_qual, qual);
         expect_that(param.ep_handle == ep, "the EP is not the RSP's own");
         expect_that(param.evd_handle == evd, "the EVD is not the RSP's own");

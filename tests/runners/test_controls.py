@@ -160,13 +160,14 @@ def test_a_step_that_was_named_wrongly() -> None:
     assert judged["blocked"]["call"] == "dat_ep_reset"
 
 
-def test_a_call_that_makes_nothing_is_blamed_before_what_takes_it() -> None:
-    made = {"call": "dat_ep_reset_create", "ret": "DAT_SUCCESS"}
+@pytest.mark.parametrize("call", ["dat_ep_reset_create", "dat_cno_wait"])
+def test_a_call_that_gives_no_handle_is_blamed_before_what_takes_it(call: str) -> None:
+    made = {"call": call, "ret": "DAT_SUCCESS"}
     record = ended("ep_connect/a", "FAIL", "dat_ep_connect")
     empty = record | {"calls": [made | {"out": [["ep_handle", "DAT_HANDLE_NULL"]]}]}
-    controls = Controls({"dat_ep_reset_create": plan("dat_ep_reset")})
+    controls = Controls({call: plan("dat_ep_reset")})
     judged = controls.judge(empty, Hosts().run)
-    assert judged["blocked"]["call"] == "dat_ep_reset_create"
+    assert judged["blocked"]["call"] == call
     assert "no handle" in judged["reason"]
     full = record | {"calls": [made | {"out": [["ep_handle", "ep#1"]]}]}
     assert controls.judge(full, Hosts().run) is full

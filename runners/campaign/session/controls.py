@@ -114,9 +114,12 @@ def _failed(record: Record) -> Mapping[str, Any]:
 
 
 def _empty_handed(record: Record) -> str:
-    """The first call of a case that said to have made an object, and gave no handle; or nothing."""
+    """The first call of a case that said to have made an object, or to have met an EVD, and gave
+    no handle; or nothing.
+    """
     for call in record["calls"]:
-        if "_create" in call["call"] and call.get("ret") == "DAT_SUCCESS":
+        gives = "_create" in call["call"] or call["call"] == "dat_cno_wait"
+        if gives and call.get("ret") == "DAT_SUCCESS":
             handles = [value for name, value in call.get("out", ()) if name.endswith("_handle")]
             if NULL in handles:
                 return str(call["call"])
