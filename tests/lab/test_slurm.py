@@ -56,7 +56,7 @@ def test_a_certification_by_sbatch(lab: SlurmLab) -> None:
 
 def test_a_killed_runner_leaves_no_process(lab: SlurmLab) -> None:
     options = ["--wait", "-N", "2", "-o", "/run/killed.out"]
-    begin = shlex.join(["sbatch", *options, "--wrap", job("/run/killed", "srq_resize")])
+    begin = shlex.join(["sbatch", *options, "--wrap", job("/run/killed", "srq_set_lw")])
     steps = (
         f"cd {shlex.quote(str(ROOT))}",
         "touch /run/killed.out && mkfifo /run/told",
