@@ -162,11 +162,12 @@ CASE(get_consumer_context, within_storage)
 
 static void change_evd(struct test *t)
 {
+        DAT_CNO_HANDLE cno = cno_new(t);
         DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_SOFTWARE_FLAG);
         DAT_EVD_PARAM param;
 
         must(dat_set_consumer_context(evd, CONTEXT(FIRST)));
-        must(dat_evd_modify_cno(evd, cno_new(t)));
+        must(dat_evd_modify_cno(evd, cno));
         expect_context(t, evd, FIRST);
         must(dat_evd_modify_cno(evd, DAT_HANDLE_NULL));
         expect_context(t, evd, FIRST);
