@@ -93,6 +93,18 @@ DAT_EP_STATE ep_known_state(struct test *t, DAT_EP_HANDLE ep)
         return state_by(t, is_of_page(t, "ep_get_status") ? &by_query : &by_status, ep);
 }
 
+bool ep_state_told(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE *state)
+{
+        const struct state_query *way =
+            way_to_ask(t, is_of_page(t, "ep_get_status") ? &by_query : &by_status);
+
+        poison(state, sizeof(*state));
+        if (!way || !dat_is(way->ask(ep, state), DAT_SUCCESS) || is_poison(state, sizeof(*state)))
+                return false;
+        *state = plain_ep_state(*state);
+        return true;
+}
+
 bool is_connected(struct test *t, DAT_EP_HANDLE ep)
 {
         const struct state_query *way =

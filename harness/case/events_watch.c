@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "case/accepted.h"
 #include "case/later_event.h"
 #include "case/test.h"
 #include "evidence/api.h"
@@ -159,6 +160,7 @@ static void look_at_objects(uint64_t call, const char *name, const DAT_EVENT *ev
         case DAT_CONNECTION_EVENT_UNREACHABLE:
                 handle = data->connect_event_data.ep_handle;
                 look_at_object(call, name, "ep_handle", is_ep(handle));
+                accepted_forget(handle);
                 break;
         case DAT_ASYNC_ERROR_EVD_OVERFLOW:
         case DAT_ASYNC_ERROR_IA_CATASTROPHIC:
@@ -224,8 +226,10 @@ static void learn_of_cr(const struct trace_arg *args)
         DAT_CR_PARAM param;
 
         if ((argument(args, 1) & DAT_CR_FIELD_LOCAL_EP_HANDLE) &&
-            trace_read(&param, trace_pointer(&args[2]), sizeof(param)))
+            trace_read(&param, trace_pointer(&args[2]), sizeof(param))) {
                 learn((uint64_t)(uintptr_t)param.local_ep_handle, "ep");
+                accepted_request_of((DAT_CR_HANDLE)trace_pointer(&args[0]), param.local_ep_handle);
+        }
 }
 
 static bool takes_event(const char *call, size_t *at)
@@ -238,6 +242,12 @@ static bool takes_event(const char *call, size_t *at)
 static bool begins_anew(const char *call)
 {
         return strcmp(call, "dat_ep_reset") == 0 || strcmp(call, "dat_ep_free") == 0;
+}
+
+static void forget(DAT_EP_HANDLE ep)
+{
+        later_event_forget(watch.t, ep);
+        accepted_forget(ep);
 }
 
 static void observe(void *context, const struct trace_call *call,
@@ -253,8 +263,11 @@ static void observe(void *context, const struct trace_call *call,
                 learn_of_cr(args);
         else if (strcmp(function->name, "dat_psp_create") == 0)
                 watch.provider_makes_eps |= argument(args, 3) == DAT_PSP_PROVIDER_FLAG;
+        else if (strcmp(function->name, "dat_cr_accept") == 0)
+                accepted_with((DAT_CR_HANDLE)trace_pointer(&args[0]),
+                              (DAT_EP_HANDLE)trace_pointer(&args[1]));
         else if (begins_anew(function->name))
-                later_event_forget(watch.t, (DAT_EP_HANDLE)trace_pointer(&args[0]));
+                forget((DAT_EP_HANDLE)trace_pointer(&args[0]));
         else if (takes_event(function->name, &at) &&
                  trace_read(&event, trace_pointer(&args[at]), sizeof(event)))
                 look_at_event(call->number, (DAT_EVD_HANDLE)trace_pointer(&args[0]), &event);

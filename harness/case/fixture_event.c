@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "case/accepted.h"
 #include "case/poison.h"
 #include "case/sleep_until.h"
 #include "case/step.h"
@@ -45,6 +46,8 @@ static void event_seen(struct test *t, const struct check_site *site, const stru
 {
         if (!ok && awaited->unless)
                 awaited->unless(awaited->arg);
+        if (!ok && awaited->number == DAT_CONNECTION_EVENT_ESTABLISHED)
+                accepts_must_show(t);
         check_seen(t, site, awaited->clause, ok, ok ? "" : step_of_event(awaited->number),
                    awaited->wanted, seen);
 }

@@ -105,6 +105,7 @@ struct test {
         struct object *objects;
         void (*steps[STEP_COUNT])(struct test *t); /* NULL: there is nothing to do */
         struct peer *peer;
+        void (*ask_peer_for_accept)(struct peer *peer); /* of accepts_must_show(); or NULL */
         struct waiter *waiters;
         struct later_event *later;           /* what EPs were told last */
         struct exec_process *exec_processes; /* newest first */
@@ -197,6 +198,8 @@ void ep_verify(struct test *t, DAT_EP_HANDLE ep, const char *call, const DAT_EP_
 bool is_asked(struct test *t, enum unasked call);
 /* The EP's plain state by dat_ep_get_status, or by dat_ep_query in cases of that page. */
 DAT_EP_STATE ep_known_state(struct test *t, DAT_EP_HANDLE ep);
+/* The same; false if no call tells, or none is to be made. */
+bool ep_state_told(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE *state);
 /* Whether the EP says that it is Connected; false if no call tells, or none is to be made. */
 bool is_connected(struct test *t, DAT_EP_HANDLE ep);
 /* Ends the case as BLOCKED if an EP whose connection was reported is reported as not Connected. */

@@ -332,6 +332,28 @@ static json_t *next_of_the_case(struct peer_process *process, const json_t *comm
         return peer_no("strangers have asked at the peer's port %d times", *strangers);
 }
 
+/* The answer that dat_cr_accept did nothing, where the EP is in the state from before; or NULL. */
+static json_t *in_vain(const struct peer_conn *conn)
+{
+        DAT_BOOLEAN recv_idle;
+        DAT_BOOLEAN request_idle;
+        DAT_EP_STATE state;
+
+        if (!dat_is(dat_ep_get_status(conn->ep, &state, &recv_idle, &request_idle), DAT_SUCCESS) ||
+            state != DAT_EP_STATE_UNCONNECTED)
+                return NULL;
+        return peer_by_call(
+            peer_no("dat_cr_accept returned DAT_SUCCESS, and its EP is still Unconnected"),
+            "dat_cr_accept", "DAT_SUCCESS, without its effect");
+}
+
+json_t *peer_do_show_accept(struct peer_process *process, const json_t *command)
+{
+        json_t *refusal = in_vain(process->conns[peer_number(command, "ep")]);
+
+        return refusal ? refusal : peer_yes();
+}
+
 json_t *peer_do_accept(struct peer_process *process, const json_t *command)
 {
         json_t *refusal;
@@ -347,6 +369,13 @@ json_t *peer_do_accept(struct peer_process *process, const json_t *command)
                 return refusal;
         TRY(dat_cr_accept, request, conn->ep, 0, NULL);
         refusal = peer_await(process, conn->connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
+        if (refusal && json_is_true(json_object_get(command, "look"))) {
+                json_t *better = in_vain(conn);
+
+                if (better)
+                        json_decref(refusal);
+                return better ? better : refusal;
+        }
         if (refusal)
                 return refusal;
         return json_pack("{s:b s:i s:i}", "ok", 1, "ep", process->conn_count - 1, "strangers",

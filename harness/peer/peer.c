@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "case/accepted.h"
 #include "case/step.h"
 #include "case/test.h"
 #include "case/transport.h"
@@ -33,6 +34,8 @@ struct peer {
         struct lines direct;  /* to a peer on this host */
         json_t *stopped;      /* what the agent said of the end of the peer's process */
         json_t *early;        /* an answer that was read before it was asked for */
+        bool accepting;       /* the peer is to answer that it has accepted */
+        int accepted;         /* the end that did so last on command, or -1 */
         bool listening;
         struct peer_place place;
         DAT_COUNT reads_out;
@@ -82,6 +85,8 @@ static bool has_room_for_token(const struct probe *probe)
                probe->provider_attr.max_private_data_size >= PEER_TOKEN;
 }
 
+static void ask_for_accept(struct peer *peer);
+
 struct peer *peer(struct test *t)
 {
         struct peer *made;
@@ -97,6 +102,8 @@ struct peer *peer(struct test *t)
         if (!made)
                 resource(t, "no memory for the peer");
         made->t = t;
+        made->accepted = -1;
+        t->ask_peer_for_accept = ask_for_accept;
         if (has_room_for_token(t->settings->probe) &&
             getrandom(made->token, PEER_TOKEN, 0) == PEER_TOKEN)
                 made->token_size = PEER_TOKEN;
@@ -196,10 +203,68 @@ static _Noreturn void peer_refused(struct peer *peer, const json_t *data, const 
         const char *why = text_of(data, "why", "it does not say why");
         const char *call = text_of(data, "call", NULL);
 
+        if (call && strcmp(what, "wait_connected") == 0)
+                accepts_must_show(peer->t);
         if (call)
                 step_failed(peer->t, STEP_SITE_(peer->t), call, text_of(data, "ret", why),
                             "the peer could not %s: %s", what, why);
         test_end(peer->t, VERDICT_ERROR, "the peer could not %s: %s", what, why);
+}
+
+/* Whether the peer may ask an EP for its state. */
+static bool may_look(const struct peer *peer)
+{
+        return !peer->t->settings->probe->unasked[UNASKED_EP_STATUS][0];
+}
+
+/* Whether the peer could not answer a request because its call returned an error. */
+static bool was_refused(const json_t *data)
+{
+        const char *ret = text_of(data, "ret", "");
+
+        return strncmp(text_of(data, "call", ""), "dat_cr_", strlen("dat_cr_")) == 0 && *ret &&
+               !strstr(ret, "_EVENT_");
+}
+
+/*
+ * A peer that could not answer a request blocks the case by its call, before the event that does
+ * not come for it is held against the case's own. Whatever else the peer says is for later: that
+ * no event came to it either is the case's finding.
+ */
+static void heed(struct peer *peer, int ms)
+{
+        json_t *message = peer->early || peer->stopped ? NULL : receive(peer, ms);
+        json_t *data = json_incref(json_object_get(message, "data"));
+
+        if (message && strcmp(text_of(message, "op", ""), "stopped") == 0)
+                peer->stopped = data;
+        else if (message)
+                peer->early = data;
+        json_decref(message);
+        data = peer->early;
+        if (was_refused(data) && !step_is_own(peer->t->entry->page, text_of(data, "call", "")))
+                peer_refused(peer, data, "accept");
+}
+
+/*
+ * A connection was not established: ends the case as BLOCKED by dat_cr_accept if that did nothing
+ * at the peer. The peer has waited for its own event as long as the case has. One that is gone, or
+ * says nothing, is for later.
+ */
+static void ask_for_accept(struct peer *peer)
+{
+        bool commanded = !peer->accepting;
+
+        if (peer->stopped || (commanded && (peer->accepted < 0 || !may_look(peer))))
+                return;
+        if (commanded)
+                post(peer, "data",
+                     json_pack("{s:s s:i}", "do", "show_accept", "ep", peer->accepted));
+        heed(peer, (int)peer->t->settings->event_ms + HEED_MS);
+        if (commanded) {
+                json_decref(peer->early);
+                peer->early = NULL;
+        }
 }
 
 static json_t *answer(struct peer *peer, int ms, const char *what)
@@ -295,9 +360,10 @@ static DAT_PVOID token_of(struct peer *peer)
 static void accept_next(struct peer *peer)
 {
         listen_once(peer);
+        peer->accepting = true;
         post(peer, "data",
-             json_pack("{s:s s:i s:o}", "do", "accept", "reads", (int)peer->reads_out, "token",
-                       hex_json(peer->token, (size_t)peer->token_size)));
+             json_pack("{s:s s:i s:b s:o}", "do", "accept", "reads", (int)peer->reads_out, "look",
+                       may_look(peer), "token", hex_json(peer->token, (size_t)peer->token_size)));
 }
 
 /* The peer's answer that it has accepted, and how many others wanted that port. */
@@ -306,40 +372,20 @@ static json_t *accepted(struct peer *peer)
         json_t *data = answer(peer, answer_ms(peer), "accept");
         json_int_t strangers = json_integer_value(json_object_get(data, "strangers"));
 
+        peer->accepting = false;
         if (strangers)
                 record(peer->t, "requests of strangers at the peer's port that were rejected: %d",
                        (int)strangers);
         return data;
 }
 
-/* Whether the peer could not answer a request because its call returned an error. */
-static bool was_refused(const json_t *data)
-{
-        const char *ret = text_of(data, "ret", "");
-
-        return strncmp(text_of(data, "call", ""), "dat_cr_", strlen("dat_cr_")) == 0 && *ret &&
-               !strstr(ret, "_EVENT_");
-}
-
 /*
- * A peer that could not answer a request blocks the case by its call, before the event that does
- * not come for it is held against the case's own. Whatever else the peer says is for later: that
- * no event came to it either is the case's finding. A provider may go on with a connection only
- * while the case waits for its event, so this is brief. A step heeds it when another event came.
+ * A provider may go on with a connection only while the case waits for its event, so this is brief.
+ * A step heeds it when another event came.
  */
 static void heed_refusal(void *arg)
 {
-        struct peer *peer = arg;
-        json_t *message = receive(peer, HEED_MS);
-        json_t *data = json_incref(json_object_get(message, "data"));
-
-        if (message && strcmp(text_of(message, "op", ""), "stopped") == 0)
-                peer->stopped = data;
-        else
-                peer->early = data;
-        json_decref(message);
-        if (was_refused(data) && !step_is_own(peer->t->entry->page, text_of(data, "call", "")))
-                peer_refused(peer, data, "accept");
+        heed(arg, HEED_MS);
 }
 
 /* The call that asked the accepting peer was made. */
@@ -527,12 +573,15 @@ struct peer_cr peer_take_request(struct peer *peer)
 struct peer_ep *peer_accept(const struct peer_cr *request, const void *data, DAT_COUNT size)
 {
         struct peer *peer = request->peer;
+        struct peer_ep *end;
 
         must_fit(peer, size);
         post(peer, "data",
              json_pack("{s:s s:i s:i s:o}", "do", "accept_request", "cr", request->number, "reads",
                        (int)peer->reads_out, "private", hex_json(data, (size_t)size)));
-        return end_of(peer, answer(peer, answer_ms(peer), "accept_request"));
+        end = end_of(peer, answer(peer, answer_ms(peer), "accept_request"));
+        peer->accepted = end->number;
+        return end;
 }
 
 void peer_reject(const struct peer_cr *request)

@@ -129,6 +129,23 @@ def test_a_peer_that_cannot_accept_is_heard(tmp_path: Path) -> None:
     assert first["reason"].startswith(heard)
 
 
+def test_an_accept_in_vain_is_seen_at_its_own_end(tmp_path: Path) -> None:
+    """The asker sees no event: in the case's process, at the peer, and as a step."""
+    subject = from_library(here().reference_provider, "rxe0")
+    fault = f"{subject.ia} fault=cr_accept/nothing_done"
+    entries = datconf.lines("bad0", here().faulty_provider, fault)
+    (tmp_path / "dat.conf").write_text(subject.dat_conf + entries)
+    choice = ["--dat-conf", str(tmp_path / "dat.conf"), "--ia", "bad0", "--hosts", "1"]
+    cases = ("ep_connect/established", "ep_connect/peer", "ep_query/in_state/connected")
+    out = tmp_path / "out"
+    run(certify(out, *cases, *choice))
+    verdicts = [record for record in events(out) if record["type"] == "verdict"]
+    assert {record["case"] for record in verdicts} == set(cases)
+    for record in verdicts:
+        assert record["verdict"] == "BLOCKED", record["reason"]
+        assert record["blocked"]["call"] == "dat_cr_accept"
+
+
 def test_a_case_disturbs_the_network(tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run(certify(out, NETWORK_CASE))
