@@ -1177,7 +1177,7 @@ class Run:
                 for trouble in troubles:
                     if trouble.clause in broken or trouble.told in told:
                         continue
-                    if trouble.what == UNASKED and trouble.call in self._unanswered:
+                    if trouble.what == UNASKED and self._shown(trouble):
                         continue
                     seen = found.setdefault(trouble.key, (trouble, {}, attempt))
                     seen[1][case.id] = case
@@ -1195,14 +1195,24 @@ class Run:
             if walk.trouble.clause not in broken and walk.trouble.told not in told
         ]
 
+    def _shown(self, trouble: Trouble) -> bool:
+        """Whether a case shows that the call gave the probe no answer. One that returned fails
+        cases of its page; one that did not return, as a crash, fails none, but they end in it.
+        """
+        returned = trouble.saw.startswith(trouble.call)
+        return trouble.call in self._unanswered or (returned and trouble.call in self._failed_pages)
+
+    @cached_property
+    def _failed_pages(self) -> frozenset[str]:
+        """The pages of cases that failed."""
+        ends = [(case.clause.page, case.decisive) for case in self.findings if case.decisive]
+        return frozenset(page for page, attempt in ends if attempt.verdict is Verdict.FAIL)
+
     @cached_property
     def _unanswered(self) -> frozenset[str]:
-        """The calls that cases found without an answer, or were blocked by, or failed on the page
-        of.
-        """
-        ends = [(case.clause.page, case.decisive) for case in self.findings if case.decisive]
-        pages = {page for page, attempt in ends if attempt.verdict is Verdict.FAIL}
-        return frozenset({*pages, *(attempt.pending for _, attempt in ends), *self.blockers})
+        """The calls that cases ended in without an answer, or were blocked by."""
+        pending = (case.decisive.pending for case in self.findings if case.decisive)
+        return frozenset({*pending, *self.blockers})
 
     @cached_property
     def exploration(self) -> str:

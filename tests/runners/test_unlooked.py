@@ -42,6 +42,14 @@ def test_it_is_one_finding_where_its_page_shows_it(cts: Cts) -> None:
     assert json.loads((cts.runs / "latest/report.json").read_text())["teardown"] == []
 
 
+def test_it_is_a_finding_beside_a_failure_of_another_cause(cts: Cts) -> None:
+    cts.has("does_without", "fails")
+    cts.env["FAKE_UNLOOKED"] = "dat_demo_page"
+    cts("certify", "--hosts", "1")
+    (told,) = json.loads((cts.runs / "latest/report.json").read_text())["teardown"]
+    assert (told["call"], told["what"]) == ("dat_demo_page", "unasked")
+
+
 def test_a_replay_of_a_kept_case_ends_as_its_run(cts: Cts) -> None:
     cts.has("does_without")
     cts.env["FAKE_UNLOOKED"] = QUERY
