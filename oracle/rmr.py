@@ -60,7 +60,7 @@ def mask(call: Call, _rmr: Rmr, _side: Side) -> Refusal | Open | None:
 
 
 @tells("dat_rmr_query", clauses=["rmr_query/field", "rmr_query/field_among_all"])
-def query(call: Call, rmr: Rmr, _side: Side) -> bool | str | None:
+def query(call: Call, rmr: Rmr, side: Side) -> bool | str | None:
     # A bind that was posted may yet be flushed: the fields are those of the last that succeeded.
     binding = rmr.binding if rmr.binding and rmr.binding["made"] else {}
     triplet = binding.get("triplet")
@@ -73,8 +73,16 @@ def query(call: Call, rmr: Rmr, _side: Side) -> bool | str | None:
         {
             "ia_handle": ("IA_HANDLE", ia_name(rmr)),
             "pz_handle": ("PZ_HANDLE", rmr.pz.name if rmr.pz else None),
-            "lmr_triplet": ("LMR_TRIPLET", triplet),
+            "lmr_triplet": ("LMR_TRIPLET", _of_one_ia(triplet, call, side)),
             "mem_priv": ("MEM_PRIV", None if privileges is None else _privileges(privileges)),
             "rmr_context": ("RMR_CONTEXT", binding.get("context")),
         },
     )
+
+
+def _of_one_ia(triplet: Any, call: Call, side: Side) -> Any:
+    """The triplet to expect. LMRs of two IAs may have the same context, and each other's name."""
+    told = call.field("rmr_param")
+    if side.opened == 1 or not isinstance(triplet, dict) or not isinstance(told, dict):
+        return triplet
+    return {**triplet, "lmr_context": (told.get("lmr_triplet") or {}).get("lmr_context")}
