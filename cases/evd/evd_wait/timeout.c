@@ -56,6 +56,7 @@ CASE(evd_wait, time_out_among_events)
                 struct source source = source_new(t, kind, DAT_HANDLE_NULL);
                 struct waiter *waiter = wait_on_evd(t, source.evd, PATIENCE_US, SE_QLEN);
                 unsigned int brought = 0;
+                int in_time = 0;
                 struct woken woken;
 
                 expect_wait(waiter);
@@ -63,12 +64,17 @@ CASE(evd_wait, time_out_among_events)
                         source_bring(t, &source, brought++, 1);
                         for (int i = 0; i < BETWEEN; i++)
                                 settle(t);
+                        if (is_waiting(waiter))
+                                in_time = (int)brought;
                 }
 
                 woken = expect_awake(waiter);
                 expect(woken.ret, DAT_TIMEOUT_EXPIRED);
                 expect_that(woken.us >= PATIENCE_US && woken.us < PATIENCE_US + event_timeout(t),
                             "back after %llu us, of %d", (unsigned long long)woken.us, PATIENCE_US);
+                must_that(in_time > 0, "no event came within the wait");
+                expect_that(woken.more >= in_time && woken.more <= (int)brought,
+                            "nmore is %d; %d to %u events had come", woken.more, in_time, brought);
                 expect_source_events(t, &source, 0, (int)brought);
         }
 }
