@@ -247,8 +247,7 @@ FAMILY(cr_handoff, private_data, amounts)
         unsigned char *sent = buf_with(t, .length = (size_t)size + 1)->addr;
         DAT_CR_PARAM param;
 
-        for (DAT_COUNT i = 0; i < size; i++)
-                sent[i] = (unsigned char)(1 + draw(t, 255));
+        draw_amount(t, row, sent, size);
         must_ask(t, &request, (struct asks){.size = size, .data = size ? sent : NULL});
         must_take(t, &request);
         to = handed(t, &request, &to);

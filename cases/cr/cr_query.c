@@ -324,8 +324,7 @@ FAMILY(cr_query, private_data, amounts)
         unsigned char *sent = buf_with(t, .length = (size_t)size + 1)->addr;
         DAT_CR_PARAM param;
 
-        for (DAT_COUNT i = 0; i < size; i++)
-                sent[i] = (unsigned char)draw(t, 256);
+        draw_amount(t, row, sent, size);
         must_ask(t, &request, (struct asks){.size = size, .data = size ? sent : NULL});
         must_take(t, &request);
 
@@ -346,8 +345,7 @@ CASE(cr_query, own_sizes)
                 DAT_COUNT size = amount_of(t, &amounts[(i * STRIDE) % AMOUNTS]);
                 unsigned char *data = buf_with(t, .length = (size_t)size + 1)->addr;
 
-                for (DAT_COUNT j = 0; j < size; j++)
-                        data[j] = (unsigned char)(1 + draw(t, 255));
+                draw_amount(t, &amounts[0], data, size);
                 sent[i] = data;
                 requests[i] = i ? request_like(t, &requests[0]) : request_at(t, MADE_BY_CONSUMER);
                 must_ask(t, &requests[i], (struct asks){.size = size, .data = size ? data : NULL});
@@ -592,8 +590,7 @@ FAMILY(cr_query, private_data_of_peer, amounts)
 
         if (size > PEER_PRIVATE_MAX)
                 size = PEER_PRIVATE_MAX;
-        for (DAT_COUNT i = 0; i < size; i++)
-                sent[i] = (unsigned char)draw(t, 256);
+        draw_amount(t, row, sent, size);
         peer_ask(peer(t), request.qual, .private_data = sent, .private_data_size = size);
         request.cr = expect_cr_request(t, request.evd, request.point, request.qual);
 

@@ -23,7 +23,7 @@ FAMILY(cr_accept, private_data, amounts)
         unsigned char *sent = buf_with(t, .length = (size_t)size + 1)->addr;
         DAT_CONNECTION_EVENT_DATA told;
 
-        fill(t, sent, size);
+        draw_amount(t, row, sent, size);
         expect(dat_cr_accept(request.cr, request.passive, size, size ? sent : NULL), DAT_SUCCESS);
         request_accepted(t, &request);
 
@@ -91,7 +91,7 @@ FAMILY(cr_accept, private_data_to_peer, amounts)
         unsigned char sent[PEER_PRIVATE_MAX];
         struct peer_event told;
 
-        fill(t, sent, PEER_PRIVATE_MAX);
+        draw_amount(t, row, sent, size);
         take_from_peer(t, &request);
         expect(dat_cr_accept(request.cr, request.passive, size, sent), DAT_SUCCESS);
         request_accepted(t, &request);
@@ -102,8 +102,9 @@ FAMILY(cr_accept, private_data_to_peer, amounts)
 }
 
 static const struct amount bad_sizes[] = {
-    {"minus_one", INT_MIN + 1}, /* as they are, below */
-    {"minus_two", -2},          {"least", INT_MIN}, {"one_past_most", 0}, {"by_far", INT_MAX},
+    {"minus_one", INT_MIN + 1, 0}, /* as they are, below */
+    {"minus_two", -2, 0},          {"least", INT_MIN, 0},
+    {"one_past_most", 0, 0},       {"by_far", INT_MAX, 0},
 };
 
 static DAT_COUNT bad_size(struct test *t, const struct amount *row)

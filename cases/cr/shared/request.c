@@ -23,6 +23,15 @@ DAT_COUNT amount_of(struct test *t, const struct amount *row)
         return row->size < 0 ? provider_attr(t)->max_private_data_size + 1 + row->size : row->size;
 }
 
+void draw_amount(struct test *t, const struct amount *row, unsigned char *data, DAT_COUNT size)
+{
+        for (DAT_COUNT i = 0; i < size; i++) {
+                bool zero = i >= size - row->zeros || (row->zeros && i == 1);
+
+                data[i] = zero ? 0 : (unsigned char)(1 + draw(t, 255));
+        }
+}
+
 void expect_private_data(struct test *t, const unsigned char *told, DAT_COUNT told_size,
                          const unsigned char *sent, DAT_COUNT size)
 {

@@ -37,13 +37,18 @@ static const struct which_of_two two_requests[] = {
 /* How much private data goes with a request or its acceptance, as rows of families. */
 struct amount {
         const char *id;
-        DAT_COUNT size; /* where it is negative, from max_private_data_size + 1 on */
+        DAT_COUNT size;  /* where it is negative, from max_private_data_size + 1 on */
+        DAT_COUNT zeros; /* so many of its last bytes are 0; if any are, its second is too */
 };
 
 static const struct amount amounts[] = {
-    {"none", 0}, {"one", 1}, {"odd", 13}, {"nearly_most", -2}, {"most", -1},
+    {"none", 0, 0},         {"one", 1, 0},   {"odd", 13, 0},
+    {"nearly_most", -2, 0}, {"most", -1, 0}, {"holds_zeros", 11, 4},
 };
 DAT_COUNT amount_of(struct test *t, const struct amount *row);
+
+/* Draws `size` bytes of private data, of which only those of `zeros` are 0. */
+void draw_amount(struct test *t, const struct amount *row, unsigned char *data, DAT_COUNT size);
 
 /* The private data begins with what was sent. Zeros may follow, which is noted (CR-2). */
 void expect_private_data(struct test *t, const unsigned char *told, DAT_COUNT told_size,
