@@ -7,7 +7,8 @@
 #include <limits.h>
 #include <string.h>
 
-#define INCOMING 16 /* messages on their way */
+#define INCOMING      16 /* messages on their way */
+#define REQUESTS_MOST 32
 
 static DAT_COUNT places_of(struct test *t, DAT_EVD_HANDLE evd)
 {
@@ -63,6 +64,32 @@ FAMILY(evd_resize, grow, growths)
         expect_that(places_of(t, evd) >= request, "%d places asked for, %d queried", request,
                     places_of(t, evd));
         expect_room_of(t, evd, request);
+}
+
+/* The PSP was there before, and the requests are more than its EVD had places then. */
+CASE(evd_resize, grow_for_requests)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = 1, .flags = DAT_EVD_CR_FLAG);
+        DAT_COUNT count = places_above(t, evd, 1);
+        DAT_CONN_QUAL qual;
+        DAT_PSP_HANDLE psp;
+
+        if (count > REQUESTS_MOST)
+                end_noted(t, "an EVD has %d places from the first: too many to fill", count - 1);
+        psp = loop_listen(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        expect(dat_evd_resize(evd, count), DAT_SUCCESS);
+
+        for (DAT_COUNT i = 0; i < count; i++)
+                loop_connect(t, ep_with(t), qual);
+        settle(t);
+        for (DAT_COUNT i = 0; i < count; i++) {
+                DAT_EVENT event = expect_dequeued(t, evd);
+
+                expect_eq(event.event_number, DAT_CONNECTION_REQUEST_EVENT);
+                expect_that(event.event_data.cr_arrival_event_data.sp_handle.psp_handle == psp,
+                            "the request is not of the PSP");
+        }
+        expect_empty(t, evd);
 }
 
 CASE(evd_resize, grow_full_queue)
