@@ -340,6 +340,16 @@ FAMILY(lmr_query, after, fates)
         check_all(t, &known);
 }
 
+CASE(lmr_query, over_another)
+{
+        struct known source = known_lmr(t);
+        struct known known = known_with(t, .type = DAT_MEM_TYPE_LMR, .of = &source.region,
+                                        .pz = pz_new(t), .privileges = LOCAL_READ);
+
+        check_fields(t, &known, told_of(DAT_MEM_TYPE_LMR));
+        check_all(t, &source);
+}
+
 CASE(lmr_query, after_source_freed)
 {
         struct region source = region_with(t);
