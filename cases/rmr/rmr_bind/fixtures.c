@@ -78,10 +78,23 @@ void rmr_bind_expect_flushed(struct test *t, const struct window *window, const 
         expect_bind_done(t, window->requests, bind->rmr, bind->cookie, DAT_DTO_ERR_FLUSHED);
 }
 
+void expect_bind_told(struct test *t, const struct bind *bound)
+{
+        DAT_RMR_PARAM told;
+
+        must(dat_rmr_query(bound->rmr, DAT_RMR_FIELD_ALL, &told));
+        expect_eq(told.lmr_triplet.lmr_context, bound->segment.lmr_context);
+        expect_eq(told.lmr_triplet.virtual_address, bound->segment.virtual_address);
+        expect_eq(told.lmr_triplet.segment_length, bound->segment.segment_length);
+        expect_eq(told.mem_priv & REMOTE_PRIVILEGES, bound->privileges & REMOTE_PRIVILEGES);
+        expect_eq(told.rmr_context, bound->context);
+}
+
 void expect_no_bind(struct test *t, struct window *window, const struct bind *bound)
 {
         struct bind next = bind_of(t, window);
 
+        expect_bind_told(t, bound);
         next.cookie = 1234;
         expect_bound(t, window, &next);
         expect_empty(t, window->requests);

@@ -280,19 +280,20 @@ FAMILY(rmr_bind, lmr_lacks, lacks)
         struct buf *other = buf_with(t, .pz = window.pz, .privileges = LOCAL_PRIVILEGES);
         struct bind bind = bind_of(t, &window);
         struct window former;
-        DAT_RMR_CONTEXT context;
+        struct bind bound;
         DAT_EVENT event;
 
         former = onto(&window, other);
         bind.segment = triplet(other, REGION, WIDTH);
         expect_bound(t, &window, &bind);
-        context = bind.context;
+        bound = bind;
         bind.segment = region(&window);
         bind.privileges = row->rmr;
         if (!dat_is(expect(rmr_bind_post(&bind), DAT_PRIVILEGES_VIOLATION, DAT_SUCCESS),
                     DAT_SUCCESS)) {
                 expect_empty(t, window.requests);
-                expect_reached(t, &former, BY_WRITE, context, REGION, WIDTH);
+                expect_bind_told(t, &bound);
+                expect_reached(t, &former, BY_WRITE, bound.context, REGION, WIDTH);
                 bind.privileges = NONE;
                 expect_bound(t, &window, &bind);
                 expect_empty(t, window.requests);
