@@ -407,6 +407,21 @@ FAMILY(rsp_create, one_request, mets)
                 expect_message(t, loop.active, loop.passive);
 }
 
+CASE(rsp_create, one_request_of_provider)
+{
+        struct loop loop = loop_new(t);
+        DAT_EP_HANDLE second = ep_with(t);
+
+        reserve(t, &loop, false);
+        take(t, &loop);
+        loop_connect(t, second, loop.qual);
+
+        expect_event(ep_connect_evd(t, second), DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+        expect_empty(t, loop.requests);
+        loop.passive = expect_own_accepted(t, loop.request, &loop);
+        expect_message(t, loop.active, loop.passive);
+}
+
 /* Of the EPs that have asked, how many have been refused so far. */
 static int refused_of(struct test *t, DAT_EVD_HANDLE connect, int count)
 {
