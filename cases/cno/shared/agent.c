@@ -158,6 +158,6 @@ void expect_agent(struct test *t, DAT_CNO_HANDLE cno, struct agent *agent)
         seen = cno_param_agent(&param);
         expect_that(seen.proxy_agent_func == wanted.proxy_agent_func,
                     "the function is not that of the CNO's agent");
-        expect_that(!agent || seen.instance_data == wanted.instance_data,
+        expect_that(seen.instance_data == wanted.instance_data,
                     "the instance data is not that of the CNO's agent");
 }
