@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/srq/shared/neighbours.h"
+#include "case/ep_attr.h"
 
 #include <sched.h>
 #include <string.h>
@@ -16,14 +17,12 @@ static struct srq_beside srq_beside_with(struct test *t)
             .srq_attr = {.max_recv_dtos = 4,
                          .max_recv_iov = 1,
                          .low_watermark = DAT_SRQ_LW_DEFAULT},
+            .ep_attr = ep_attr_modest(ia_attr_if_told(t)),
         };
-        DAT_EP_PARAM param;
 
         if (ia_attr(t)->max_recv_per_srq < SRQ_MOST)
                 unsupported(t, "max_recv_per_srq: fewer than the case resizes to");
         it.flow = flow_open(t, &it.queue, DAT_HANDLE_NULL);
-        must(dat_ep_query(it.flow.ep, DAT_EP_FIELD_ALL, &param));
-        it.ep_attr = param.ep_attr;
         return it;
 }
 
