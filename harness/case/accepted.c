@@ -2,6 +2,7 @@
 #include "case/accepted.h"
 
 #include <pthread.h>
+#include <string.h>
 
 #include "case/poison.h"
 #include "case/sleep_until.h"
@@ -77,13 +78,16 @@ static bool is_in_vain(struct test *t, DAT_EP_HANDLE ep)
 
 void accepts_must_show(struct test *t)
 {
+        DAT_EP_HANDLE accepted[KEPT];
+
         /* What a handoff has broken shows in the accept behind it. */
         if (is_of_page(t, "cr_accept") || is_of_page(t, "cr_handoff"))
                 return;
+        pthread_mutex_lock(&made.lock);
+        memcpy(accepted, made.accepted, sizeof(accepted));
+        pthread_mutex_unlock(&made.lock);
         for (size_t i = 0; i < KEPT; i++) {
-                DAT_EP_HANDLE ep = made.accepted[i];
-
-                if (ep && is_in_vain(t, ep))
+                if (accepted[i] && is_in_vain(t, accepted[i]))
                         must_show(t, "dat_cr_accept", "the state of its EP", "that it was accepted",
                                   false);
         }
