@@ -49,7 +49,7 @@ struct trial {
 static void trial_set(struct test *t, struct trial *trial)
 {
         stage_set(t, &trial->stage, BY_ADDRESS);
-        trial->before = ep_snapshot(t, trial->stage.asking.ep);
+        trial->before = ep_look(t, trial->stage.asking.ep);
         trial->asking = trial->stage.asking;
 }
 
@@ -267,7 +267,7 @@ static void expect_nowhere(struct test *t, struct sockaddr_storage *address)
         DAT_RETURN ret;
 
         stage_set(t, &stage, BY_ADDRESS);
-        before = ep_snapshot(t, stage.asking.ep);
+        before = ep_look(t, stage.asking.ep);
         asking = stage.asking;
         asking.address = (DAT_IA_ADDRESS_PTR)address;
         asking.timeout = 150 * US_PER_MS;

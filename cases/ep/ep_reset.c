@@ -72,7 +72,7 @@ FAMILY(ep_reset, in_state, ep_states)
                 expect_reset(t, held.ep);
                 expect_ep_kept(t, held.ep, &held.before, EP_OF_CONNECTION);
                 held.state = DAT_EP_STATE_UNCONNECTED;
-                held.before = ep_snapshot(t, held.ep);
+                held.before = ep_look(t, held.ep);
                 expect_ep_untouched(t, &held);
         }
 }

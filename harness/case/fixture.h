@@ -131,6 +131,8 @@ DAT_EP_HANDLE ep_make(struct test *t, struct ep_opts opts);
 
 /* The EVDs that an EP of ep_with() reports to. */
 DAT_EVD_HANDLE ep_recv_evd(struct test *t, DAT_EP_HANDLE ep);
+/* The PZ and the SRQ, or null, that ep_with() gave the EP; false if it did not make the EP. */
+bool ep_made_with(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE *zone, DAT_SRQ_HANDLE *srq);
 DAT_EVD_HANDLE ep_request_evd(struct test *t, DAT_EP_HANDLE ep);
 DAT_EVD_HANDLE ep_connect_evd(struct test *t, DAT_EP_HANDLE ep);
 

@@ -85,11 +85,24 @@ DAT_EP_HANDLE ep_make(struct test *t, struct ep_opts opts)
         else
                 arrange_one(EP, dat_ep_create(t->ia, zone, recv, request, connect, &attr, &made));
         object = object_add(t, OBJECT_EP, made);
+        object->zone = zone;
+        object->srq = opts.srq;
         object->recv_evd = recv;
         object->request_evd = request;
         object->connect_evd = connect;
         verify_made(t, made, opts.srq ? "dat_ep_create_with_srq" : "dat_ep_create", zone);
         return made;
+}
+
+bool ep_made_with(struct test *t, DAT_EP_HANDLE ep, DAT_PZ_HANDLE *zone, DAT_SRQ_HANDLE *srq)
+{
+        const struct object *object = object_find(t, ep);
+
+        if (!object || !object->zone)
+                return false;
+        *zone = object->zone;
+        *srq = object->srq;
+        return true;
 }
 
 DAT_EVD_HANDLE ep_recv_evd(struct test *t, DAT_EP_HANDLE ep)

@@ -19,7 +19,8 @@ struct object_state {
 
 /*
  * All fields of the object's query. Nothing is known of a null handle and of an IA, which has only
- * limits to tell; nor of an object whose query fails, or is what the case itself is about.
+ * limits to tell; nor of an object whose query fails, is what the case itself is about, or gave a
+ * probe no answer.
  */
 struct object_state object_state(struct test *t, DAT_HANDLE_TYPE type, DAT_HANDLE handle);
 

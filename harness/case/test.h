@@ -66,6 +66,8 @@ struct object {
         struct buf *buf;                                   /* of an LMR that belongs to one */
         const struct buf_ops *buf_ops;                     /* where there is a buf */
         DAT_EVD_HANDLE recv_evd, request_evd, connect_evd; /* of an EP, or for that of a CR */
+        DAT_PZ_HANDLE zone;                                /* that an EP was made in; or null */
+        DAT_SRQ_HANDLE srq;                                /* that an EP was made with; or null */
         DAT_EP_HANDLE ep;                                  /* of an RSP, or of a CR */
         DAT_EVD_HANDLE cr_evd;                             /* of an RSP */
         DAT_CONN_QUAL qual;                                /* of an RSP */

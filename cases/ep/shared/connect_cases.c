@@ -219,7 +219,7 @@ void connect_bad_size(struct test *t, enum way way, const struct bad_size_row *r
         struct stage stage;
 
         stage_set(t, &stage, way);
-        before = ep_snapshot(t, stage.asking.ep);
+        before = ep_look(t, stage.asking.ep);
         asking = stage.asking;
         asking.data = data_of(t, most(t), OTHER_DATA);
         asking.size = row->past_most ? most(t) + row->size : row->size;
@@ -234,7 +234,7 @@ void connect_qos(struct test *t, enum way way, const struct qos_row *row)
         struct stage stage;
 
         stage_set(t, &stage, way);
-        before = ep_snapshot(t, stage.asking.ep);
+        before = ep_look(t, stage.asking.ep);
         asking = stage.asking;
         asking.qos = row->qos;
         if ((provider_attr(t)->dat_qos_supported & row->qos) == row->qos) {
@@ -302,7 +302,7 @@ void connect_timeout_zero(struct test *t, enum way way)
         DAT_RETURN ret;
 
         stage_set(t, &stage, way);
-        before = ep_snapshot(t, stage.asking.ep);
+        before = ep_look(t, stage.asking.ep);
         asking = stage.asking;
         asking.timeout = 0;
         ret = connect_ask(&asking);

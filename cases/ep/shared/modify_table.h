@@ -100,8 +100,15 @@ struct ep_snapshot {
         uint64_t provider_attr;
         struct sockaddr_storage local;
         struct sockaddr_storage remote;
+        bool unasked; /* of ep_look(): only PZ and SRQ are known, by the fixture */
 };
 struct ep_snapshot ep_snapshot(struct test *t, DAT_EP_HANDLE ep);
+
+/*
+ * The same for a comparison, or for the EP's PZ and SRQ. If dat_ep_query gave the probe no answer,
+ * the case does without the look, but for an EP of which the fixture does not know the PZ.
+ */
+struct ep_snapshot ep_look(struct test *t, DAT_EP_HANDLE ep);
 
 /* A parameter of an EP that is to be changed: the EP, how it was, and the new value. */
 struct ep_change {

@@ -5,7 +5,7 @@ static const struct load one_message = {.dtos = 1, .segments = 1, .length = 64};
 
 static struct ep_held hold(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE state)
 {
-        return (struct ep_held){.ep = ep, .state = state, .before = ep_snapshot(t, ep)};
+        return (struct ep_held){.ep = ep, .state = state, .before = ep_look(t, ep)};
 }
 
 struct ep_held ep_held_in(struct test *t, DAT_EP_STATE state, struct ep_opts opts)
@@ -37,7 +37,7 @@ void ep_hold_receive(struct test *t, struct ep_held *held)
         segment = triplet(held->receive, 0, HELD);
         must(dat_ep_post_recv(held->ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = HELD_COOKIE},
                               DAT_COMPLETION_DEFAULT_FLAG));
-        held->before = ep_snapshot(t, held->ep);
+        held->before = ep_look(t, held->ep);
 }
 
 static void expect_held_receive(struct test *t, const struct ep_held *held, struct peer_ep *end)
@@ -63,7 +63,7 @@ void expect_ep_untouched(struct test *t, const struct ep_held *held)
                 return;
         if (held->receive)
                 expect_held_receive(t, held, end);
-        zone = ep_snapshot(t, held->ep).param.pz_handle;
+        zone = ep_look(t, held->ep).param.pz_handle;
         expect_ep_gives(t, held->ep, zone, end, one_message);
         if (!held->before.param.srq_handle)
                 expect_ep_takes(t, held->ep, zone, end, one_message);

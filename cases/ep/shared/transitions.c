@@ -85,8 +85,8 @@ void ep_turn_ask_again(struct test *t, struct loop *loop)
 
 void ep_break(struct test *t, const struct loop *loop)
 {
-        struct buf *to = buf_with(t, .pz = ep_snapshot(t, loop->passive).param.pz_handle);
-        struct buf *from = buf_with(t, .pz = ep_snapshot(t, loop->active).param.pz_handle);
+        struct buf *to = buf_with(t, .pz = ep_look(t, loop->passive).param.pz_handle);
+        struct buf *from = buf_with(t, .pz = ep_look(t, loop->active).param.pz_handle);
         DAT_LMR_TRIPLET brief = triplet(to, 0, MESSAGE / 2);
 
         must(dat_ep_post_recv(loop->passive, 1, &brief, (DAT_DTO_COOKIE){.as_64 = 0},

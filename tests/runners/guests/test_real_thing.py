@@ -118,6 +118,25 @@ def test_a_call_that_a_case_can_do_without_does_not_block_it(tmp_path: Path) -> 
     }
 
 
+def test_a_query_that_crashes_is_left_out(tmp_path: Path) -> None:
+    """The cases compare what the query tells before and after, and ask other things besides."""
+    cases = (
+        "ep_post_send/in_state/completion_pending",
+        "ep_connect/invalid_handle/other_kind",
+        "ep_dup_connect/as_a_passive_end",
+        "cr_reject/reserved_ep_as_before",
+        "srq_resize/beside/ep",
+    )
+    done = run(certify(tmp_path, *cases, "--variant", "crashes_in_ep_query", "--hosts", "1"))
+    verdicts = [record for record in events(tmp_path) if record["type"] == "verdict"]
+    assert {(record["case"], record["verdict"]) for record in verdicts} == {
+        (case, "PASS") for case in cases
+    }
+    # What the probe saw is a finding nevertheless.
+    assert done.returncode == 1
+    assert {each["call"] for record in verdicts for each in record["unasked"]} == {"dat_ep_query"}
+
+
 def test_a_peer_that_cannot_accept_is_heard(tmp_path: Path) -> None:
     """Not the event that therefore does not come is the finding, but the peer's call."""
     case = "ep_modify/max_recv_dtos/unconnected"
