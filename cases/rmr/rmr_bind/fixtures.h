@@ -65,7 +65,7 @@ void rmr_bind_expect_flushed(struct test *t, const struct window *window, const 
 /* The refused bind told nothing and changed nothing: another's completion is the next event. */
 void expect_no_bind(struct test *t, struct window *window, const struct bind *bound);
 
-/* A query tells of the RMR that it is bound like this. */
+/* A query tells of the RMR that it is bound like this, if it tells anything. */
 void expect_bind_told(struct test *t, const struct bind *bound);
 
 /* Each makes one of the three objects of a bind one of another zone; returns who binds. */
