@@ -93,6 +93,16 @@ void expect_room(struct test *t, const struct queue *queue, DAT_COUNT count)
                        DAT_SUCCESS);
 }
 
+void queue_mark(struct test *t, const struct queue *queue, DAT_COUNT mark)
+{
+        DAT_COUNT told;
+
+        must(dat_srq_set_lw(queue->srq, mark));
+        told = srq_param(t, queue->srq).low_watermark;
+        must_that_of("dat_srq_set_lw", told == mark, "the low watermark is %d, and %d was set",
+                     told, mark);
+}
+
 struct flow flow_open(struct test *t, const struct queue *queue, DAT_EVD_HANDLE evd)
 {
         DAT_EP_HANDLE ep = ep_with(t, .srq = queue->srq, .recv_evd = evd);

@@ -47,6 +47,9 @@ struct queue queue_with(struct test *t, DAT_COUNT size);
 /* Posts `count` receives more, on free slots; for expect_posts() that they are taken is the clause.
  */
 void queue_post(struct test *t, struct queue *queue, int count);
+
+/* Sets the low watermark; the case is BLOCKED if a query then tells another one. */
+void queue_mark(struct test *t, const struct queue *queue, DAT_COUNT mark);
 void expect_posts(struct test *t, struct queue *queue, int count);
 
 /* The size that dat_srq_query tells. */

@@ -94,7 +94,7 @@ FAMILY(srq_resize, keeps_low_watermark, changes)
         struct queue queue = queue_with(t, 16);
 
         queue_post(t, &queue, 4);
-        must(dat_srq_set_lw(queue.srq, 3));
+        queue_mark(t, &queue, 3);
         must(resize(t, queue.srq, row, 4));
 
         expect_eq(srq_param(t, queue.srq).low_watermark, 3);
@@ -107,7 +107,7 @@ CASE(srq_resize, keeps_low_watermark_at_each)
         struct queue queue = queue_with(t, 8);
 
         queue_post(t, &queue, 3);
-        must(dat_srq_set_lw(queue.srq, 3));
+        queue_mark(t, &queue, 3);
         for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
                 if (sizes[i] > limit_or_none(max_recv_per_srq))
                         continue;

@@ -80,7 +80,7 @@ FAMILY(srq_resize, refusal_keeps_low_watermark, refusals)
         struct queue queue = queue_with(t, 8);
 
         queue_post(t, &queue, 6);
-        must(dat_srq_set_lw(queue.srq, 4));
+        queue_mark(t, &queue, 4);
         refuse(t, queue.srq, row);
 
         expect_eq(srq_param(t, queue.srq).low_watermark, 4);
