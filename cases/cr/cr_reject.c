@@ -214,7 +214,7 @@ CASE(cr_reject, reserved_ep_as_before)
 {
         struct request request = request_at(t, MADE_BY_CONSUMER);
         uint64_t context = draw_context(t);
-        struct ep_snapshot before = ep_look(t, request.passive);
+        struct ep_snapshot before = ep_snapshot(t, request.passive);
 
         must(dat_set_consumer_context(request.passive, CONTEXT(context)));
         request.maker = MADE_FOR_RSP;

@@ -162,7 +162,7 @@ CASE(ep_dup_connect, like_goes_on)
         struct stage stage;
 
         stage_set(t, &stage, AS_ANOTHER);
-        before = ep_look(t, stage.asking.like);
+        before = ep_snapshot(t, stage.asking.like);
         ask_in_vain(t, &stage, true);
         ask_in_vain(t, &stage, false);
         expect(connect_ask(&stage.asking), DAT_SUCCESS);
@@ -209,7 +209,7 @@ CASE(ep_dup_connect, keeps_its_own)
         attr.max_rdma_read_iov = attr.max_rdma_read_out;
         stage_set_with(t, &stage, AS_ANOTHER, (struct ep_opts){.attr = &attr, .pz = pz_new(t)},
                        (struct ep_opts){.attr = &attr});
-        before = ep_look(t, stage.asking.ep);
+        before = ep_snapshot(t, stage.asking.ep);
         expect(connect_ask(&stage.asking), DAT_SUCCESS);
         expect_stage_accepted(t, &stage);
         expect_ep_kept(t, stage.asking.ep, &before, EP_OF_CONNECTION);
@@ -320,7 +320,7 @@ CASE(ep_dup_connect, as_a_passive_end)
         DAT_RETURN ret;
 
         stage_set(t, &stage, AS_ANOTHER);
-        before = ep_look(t, stage.old.passive);
+        before = ep_snapshot(t, stage.old.passive);
         stage.asking.like = stage.old.passive;
         ret = connect_ask(&stage.asking);
         if (dat_is(ret, DAT_SUCCESS)) {
@@ -383,7 +383,7 @@ FAMILY(ep_dup_connect, like_in_state, ep_states)
 {
         DAT_EP_HANDLE ep = ep_with(t, .srq = DAT_HANDLE_NULL);
         struct ep_held held = ep_hold_by(t, ep_route_first(t, row->state));
-        struct ep_snapshot before = ep_look(t, ep);
+        struct ep_snapshot before = ep_snapshot(t, ep);
         struct asking asking = {
             .way = AS_ANOTHER,
             .ep = ep,

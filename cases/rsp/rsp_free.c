@@ -273,7 +273,7 @@ CASE(rsp_free, ep_as_before)
 {
         struct loop loop = loop_new(t);
         uint64_t context = draw_context(t);
-        struct ep_snapshot before = ep_look(t, loop.passive);
+        struct ep_snapshot before = ep_snapshot(t, loop.passive);
 
         must(dat_set_consumer_context(loop.passive, CONTEXT(context)));
         reserve(t, &loop);

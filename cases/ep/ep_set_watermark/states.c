@@ -158,7 +158,7 @@ static const struct marks {
 CASE(ep_set_watermark, keeps_receives)
 {
         struct stage stage = ep_set_watermark_stage_set(t);
-        struct ep_snapshot before = ep_look(t, stage.flow.ep);
+        struct ep_snapshot before = ep_snapshot(t, stage.flow.ep);
 
         flow_deliver(t, &stage.flow, POSTS / 2);
         for (size_t i = 0; i < HARMLESS; i++) {

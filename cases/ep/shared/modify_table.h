@@ -105,8 +105,9 @@ struct ep_snapshot {
 struct ep_snapshot ep_snapshot(struct test *t, DAT_EP_HANDLE ep);
 
 /*
- * The same for a comparison, or for the EP's PZ and SRQ. If dat_ep_query gave the probe no answer,
- * the case does without the look, but for an EP of which the fixture does not know the PZ.
+ * The same for a look beside the clause, or for the EP's PZ and SRQ; a clause that is the
+ * comparison itself takes ep_snapshot(). If dat_ep_query gave the probe no answer, the case does
+ * without the look, but for an EP of which the fixture does not know the PZ.
  */
 struct ep_snapshot ep_look(struct test *t, DAT_EP_HANDLE ep);
 

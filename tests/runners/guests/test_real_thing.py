@@ -123,8 +123,6 @@ def test_a_query_that_crashes_is_left_out(tmp_path: Path) -> None:
     cases = (
         "ep_post_send/in_state/completion_pending",
         "ep_connect/invalid_handle/other_kind",
-        "ep_dup_connect/as_a_passive_end",
-        "cr_reject/reserved_ep_as_before",
         "srq_resize/beside/ep",
     )
     done = run(certify(tmp_path, *cases, "--variant", "crashes_in_ep_query", "--hosts", "1"))
