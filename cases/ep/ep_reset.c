@@ -69,10 +69,12 @@ FAMILY(ep_reset, in_state, ep_states)
                         expect_ep_untouched(t, &held);
                         continue;
                 }
+                /* That it keeps its parameters is the clause. */
+                held.before = ep_snapshot(t, held.ep);
                 expect_reset(t, held.ep);
                 expect_ep_kept(t, held.ep, &held.before, EP_OF_CONNECTION);
                 held.state = DAT_EP_STATE_UNCONNECTED;
-                held.before = ep_look(t, held.ep);
+                held.before = ep_snapshot(t, held.ep);
                 expect_ep_untouched(t, &held);
         }
 }
