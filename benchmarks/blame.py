@@ -31,7 +31,14 @@ from results.runlog.events import read
 from results.runlog.records import EVENTS, KEPT, NOT_KEPT, Record
 from runners.campaign.mutation.campaign import DEADLINE_MS, EVENT_MS, QUIET_MS, dat_conf
 from runners.campaign.plan.assignment import Assignment, agent_command
-from runners.campaign.plan.plan import Case, Planned, controls, identity, load_cases, planned
+from runners.campaign.plan.plan import (
+    Case,
+    Control,
+    controls,
+    identity,
+    load_cases,
+    planned,
+)
 from runners.campaign.plan.subject import from_library
 from runners.campaign.session.attempt import Attempt, limits
 from runners.campaign.session.session import Limits
@@ -105,16 +112,16 @@ class Figures:
         )
 
 
-class Concerned(Mapping[str, Planned]):
+class Concerned(Mapping[str, Control]):
     """Of the controls, those whose cases make the call that is broken at the moment."""
 
-    def __init__(self, whole: Mapping[str, Planned], made: Mapping[str, set[str]]) -> None:
+    def __init__(self, whole: Mapping[str, Control], made: Mapping[str, set[str]]) -> None:
         self._whole, self._made = whole, made
         self.call = ""
 
-    def __getitem__(self, call: str) -> Planned:
+    def __getitem__(self, call: str) -> Control:
         control = self._whole[call]
-        if self.call not in self._made.get(control.case, ()):
+        if all(self.call not in self._made.get(one.case, ()) for one in control):
             raise KeyError(call)
         return control
 
@@ -428,7 +435,8 @@ def main() -> None:
         beds = Beds(checkout, assignment, stack, folder / FILE)
         if not options.same:
             # Without the calls of the controls none of them would run.
-            known = {one.case for one in assignment.controls.values()} | {one.id for one in cases}
+            known = {one.case for control in assignment.controls.values() for one in control}
+            known |= {one.id for one in cases}
             for _ in beds.run([Job(case)] for case in every_case if case.id in known):
                 pass
         made = read_whole(options.same or folder)

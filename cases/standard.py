@@ -5,6 +5,11 @@
 it follow, for each of them, the clauses about what may not be given, their cases (declare.py) and
 the faults that these cases must catch; and a provider that refuses every use of the call, which the
 case of the clause `legal` must catch. The page's C file says by LEGAL(page) what a legal call is.
+
+A case of another page that was not kept has a control for each call that it made. That is the case
+of `legal`, unless `control` names another clause of the page, as it must where the case of `legal`
+passes a call that does nothing. `apart` names a clause whose case does without the calls that need
+this one: it tells which of them is broken.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +27,8 @@ CHANGES = {
     "srq": ("dat_srq_set_lw({}, 1)", []),
 }
 KEYS = {
-    "legal", "section", "sentences", "handles", "pointers", "needs", "check", "returns", "rulings",
+    "legal", "control", "apart", "section", "sentences", "handles", "pointers", "needs", "check",
+    "returns", "rulings",
 }  # fmt: skip
 HANDLE_KEYS = {"argument", "kind", "sentences", "null", "other_ia", "dispatch"}
 POINTER_KEYS = {"argument", "section", "sentences"}
@@ -69,6 +75,8 @@ class Standard:
 
     page: str
     legal: str
+    control: str
+    apart: str
     section: str
     needs: Sequence[str]
     check: str
@@ -108,6 +116,8 @@ def read(page: str, table: Mapping[str, Any]) -> Standard | None:
     standard = Standard(
         page=page,
         legal=raw["legal"],
+        control=raw.get("control", raw["legal"]),
+        apart=raw.get("apart", ""),
         section=raw.get("section", ""),
         needs=raw.get("needs", []),
         check=raw.get("check", "local"),
@@ -116,8 +126,9 @@ def read(page: str, table: Mapping[str, Any]) -> Standard | None:
         handles=[_handle(page, row, raw.get("sentences", [])) for row in raw.get("handles", [])],
         pointers=[_pointer(page, row) for row in raw.get("pointers", [])],
     )
-    if not str(standard.legal).startswith(f"{page}/"):
-        raise StandardError(f"{page}: standard: legal: {standard.legal!r} is no clause of the page")
+    for key in ("legal", "control", "apart"):
+        if not str(raw.get(key, f"{page}/")).startswith(f"{page}/"):
+            raise StandardError(f"{page}: standard: {key}: {raw[key]!r} is no clause of the page")
     return standard
 
 
@@ -147,6 +158,7 @@ def faults(standard: Standard) -> Iterator[Raw]:
         "do": "answer",
         "returns": "DAT_INSUFFICIENT_RESOURCES",
     }
+    yield from _does_nothing(standard)
     for handle in standard.handles:
         yield from _null_in_libdat(standard, handle)
         for how, when in _bad(handle):
@@ -189,6 +201,22 @@ def faults(standard: Standard) -> Iterator[Raw]:
             "on": standard.call,
             "do": "answer",
             "returns": "DAT_INVALID_STATE",
+        }
+
+
+def _does_nothing(standard: Standard) -> Iterator[Raw]:
+    """What the controls must catch that are not the case of `legal`."""
+    others = {"does_nothing": standard.control, "does_nothing_apart": standard.apart}
+    for name, clause in others.items():
+        if clause in ("", standard.legal):
+            continue
+        yield {
+            "id": f"{standard.page}/{name}",
+            "clause": clause,
+            "text": "Succeeds, and does nothing.",
+            "on": standard.call,
+            "do": "answer",
+            "returns": "DAT_SUCCESS",
         }
 
 

@@ -93,6 +93,16 @@ CASE(evd_free, older_of_two)
         expect_ses(t, newer, 3, 1);
 }
 
+CASE(evd_free, frees_cno)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+
+        free_now(t, se_evd(t, cno));
+
+        expect(dat_cno_free(cno), DAT_SUCCESS);
+        disown(t, cno);
+}
+
 CASE(evd_free, triggered_cno_stays)
 {
         DAT_CNO_HANDLE cno = cno_new(t);

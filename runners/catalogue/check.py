@@ -130,8 +130,10 @@ def accounting_faults(page: PageClauses) -> Iterator[str]:
     if sum(count for _, count in page.sections) != len(page.sentences):
         yield f"{page.page}: sections: do not add up to the {len(page.sentences)} sentences"
     convicting = {c.id for c in page.clauses if c.level == "must" and c.checkable}
-    if page.legal and page.legal not in convicting:
-        yield f"{page.page}: standard: legal: {page.legal} is no must clause with a case"
+    named = {"legal": page.legal, "control": page.control, "apart": page.apart}
+    for key, id_ in named.items():
+        if id_ and id_ not in convicting and (key == "legal" or id_ != page.legal):
+            yield f"{page.page}: standard: {key}: {id_} is no must clause with a case"
     for clause in page.clauses:
         if clause.shows and clause.shows not in clause.needs:
             yield f"{clause.id}: shows: {clause.shows} is not among its needs"

@@ -130,6 +130,8 @@ class PageClauses:
         str, ...
     ]  # the pages whose sentences they are, where there is no page of its own
     legal: str  # the clause whose case fails a provider that refuses every call of the page
+    control: str  # the one whose case also fails a call that does nothing
+    apart: str  # one whose case does so without the calls that need this one, or empty
 
     @property
     def slug(self) -> str:
@@ -223,7 +225,6 @@ class _Reader:
             self.faults.append(f"{self.name}: the page: sentences: {hash_} is listed twice")
         if self.faults:
             raise CatalogueError(self.faults)
-        legal = follows.legal if follows else ""
         return PageClauses(
             page,
             self.path,
@@ -232,7 +233,9 @@ class _Reader:
             informative,
             tuple(clauses),
             stands_on,
-            legal,
+            follows.legal if follows else "",
+            follows.control if follows else "",
+            follows.apart if follows else "",
         )
 
     def _standard(self, top: "_Table") -> standard.Standard | None:

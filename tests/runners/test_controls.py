@@ -2,12 +2,13 @@
 """A case that was not kept is blamed on the call whose own case is not kept either."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from results.runlog.records import Record
-from runners.campaign.plan.plan import Planned
+from runners.campaign.plan.plan import Control, Planned
 from runners.campaign.session.controls import Controls
 
 CALLS = ("dat_ep_reset", "dat_ep_connect", "dat_evd_wait", "dat_ia_query")
@@ -37,22 +38,33 @@ def ended(name: str, verdict: str, *made: str, blocked: str = "") -> Record:
 
 
 class Hosts:
-    """What runs the controls: all are kept but these, of which each has its verdicts in a row."""
+    """What runs the controls: all are kept but these, of which each has its verdicts in a row. Of
+    the calls `apart` there is a second one.
+    """
 
-    def __init__(self, **ends: Record | Sequence[Record | None]) -> None:
+    def __init__(
+        self, apart: Mapping[str, Record] | None = None, **ends: Record | Sequence[Record | None]
+    ) -> None:
         self.ends = {f"dat_{name}": end for name, end in ends.items()}
+        self.apart = apart or {}
         self.ran: list[str] = []
 
     def run(self, planned: Planned) -> Record | None:
         """One control."""
         call = "dat_" + planned.case.split("/", 1)[0]
+        if planned.case.endswith("/apart"):
+            return self.apart[call]
         self.ran.append(call)
         end = self.ends.get(call, ended(planned.case, "PASS", call))
         return end if isinstance(end, Mapping) else end[self.ran.count(call) - 1]
 
     def judge(self, record: Record) -> Record:
         """What the controls make of a verdict."""
-        return Controls({call: plan(call) for call in CALLS}).judge(record, self.run)
+        controls: dict[str, Control] = {call: (plan(call),) for call in CALLS}
+        for call in self.apart:
+            apart = replace(plan(call), case=f"{call.removeprefix('dat_')}/apart")
+            controls[call] += (apart,)
+        return Controls(controls).judge(record, self.run)
 
 
 RESET_FAILS = ended("ep_reset/works", "FAIL", "dat_ep_connect", "dat_ep_reset")
@@ -98,7 +110,7 @@ def test_a_legal_call_that_never_works_says_nothing_about_a_bad_handle() -> None
 def test_a_clause_of_the_registry_has_no_call_of_its_own() -> None:
     """The suite is not at fault where the provider breaks the call."""
     record = ended("ep_reset/null_handle", "CRASH", "dat_ep_reset")
-    controls = Controls({call: plan(call) for call in CALLS}, [record["case"]])
+    controls = Controls({call: (plan(call),) for call in CALLS}, [record["case"]])
     judged = controls.judge(record, Hosts(ep_reset=RESET_FAILS).run)
     assert judged["verdict"] == "BLOCKED"
     assert judged["blocked"]["call"] == "dat_ep_reset"
@@ -106,7 +118,7 @@ def test_a_clause_of_the_registry_has_no_call_of_its_own() -> None:
 
 def test_a_registry_that_fails_by_itself_is_not_excused() -> None:
     record = ended("ep_reset/null_handle", "FAIL", "dat_ep_reset")
-    controls = Controls({call: plan(call) for call in CALLS}, [record["case"]])
+    controls = Controls({call: (plan(call),) for call in CALLS}, [record["case"]])
     assert controls.judge(record, Hosts().run) is record
 
 
@@ -120,6 +132,47 @@ def test_what_stems_from_another_call_is_not_blamed() -> None:
     assert judged["blocked"]["call"] == "dat_evd_wait"
     record = ended("evd_wait/a", "FAIL", "dat_ep_connect", "dat_evd_wait")
     assert hosts.judge(record) is record
+
+
+def both_red() -> dict[str, Record]:
+    """Controls that make both calls and see no event, which tells nothing of either."""
+    return {
+        f"ep_{name}": ended(f"ep_{name}/works", "FAIL", "dat_ep_connect", "dat_ep_reset")
+        for name in ("connect", "reset")
+    }
+
+
+@pytest.mark.parametrize("innocent", ["PASS", "BLOCKED"])
+def test_of_calls_that_need_each_other_the_one_that_is_red_apart_is_blamed(innocent: str) -> None:
+    apart = {
+        "dat_ep_connect": ended("ep_connect/apart", innocent, "dat_ep_connect"),
+        "dat_ep_reset": ended("ep_reset/apart", "FAIL", "dat_ep_reset"),
+    }
+    hosts = Hosts(apart, **both_red())
+    judged = hosts.judge(ended("ep_connect/a", "FAIL", "dat_ep_connect", "dat_ep_reset"))
+    assert judged["blocked"]["call"] == "dat_ep_reset"
+    assert judged["blocked"]["clause"] == "ep_reset/apart"
+    record = ended("ep_reset/a", "FAIL", "dat_ep_connect", "dat_ep_reset")
+    assert hosts.judge(record) is record
+
+
+@pytest.mark.parametrize("verdict", ["PASS", "FAIL"])
+def test_calls_that_are_alike_apart_are_both_to_blame(verdict: str) -> None:
+    apart = {
+        f"dat_ep_{name}": ended(f"ep_{name}/apart", verdict, f"dat_ep_{name}")
+        for name in ("connect", "reset")
+    }
+    hosts = Hosts(apart, **both_red())
+    for call in apart:
+        record = ended(f"{call.removeprefix('dat_')}/a", "FAIL", *apart)
+        assert hosts.judge(record) is record
+
+
+def test_a_call_that_works_needs_no_second_control() -> None:
+    """That one may be red for what it alone asks."""
+    apart = {"dat_ep_reset": ended("ep_reset/apart", "FAIL", "dat_ep_reset")}
+    record = ended("ep_connect/a", "FAIL", "dat_ep_connect", "dat_ep_reset")
+    assert Hosts(apart).judge(record) is record
 
 
 @pytest.mark.parametrize("way", ["FAIL", "CRASH", "TIMEOUT"])
@@ -165,7 +218,7 @@ def test_a_call_that_gives_no_handle_is_blamed_before_what_takes_it(call: str) -
     made = {"call": call, "ret": "DAT_SUCCESS"}
     record = ended("ep_connect/a", "FAIL", "dat_ep_connect")
     empty = record | {"calls": [made | {"out": [["ep_handle", "DAT_HANDLE_NULL"]]}]}
-    controls = Controls({call: plan("dat_ep_reset")})
+    controls = Controls({call: (plan("dat_ep_reset"),)})
     judged = controls.judge(empty, Hosts().run)
     assert judged["blocked"]["call"] == call
     assert "no handle" in judged["reason"]
@@ -192,7 +245,7 @@ def test_what_every_case_calls_blocks_none() -> None:
 
 def test_a_control_runs_once() -> None:
     hosts = Hosts(ep_reset=RESET_FAILS)
-    controls = Controls({call: plan(call) for call in CALLS})
+    controls = Controls({call: (plan(call),) for call in CALLS})
     for name in "abc":
         controls.judge(ended(f"cr_reject/{name}", "FAIL", "dat_ep_reset"), hosts.run)
     assert hosts.ran.count("dat_ep_reset") == 2

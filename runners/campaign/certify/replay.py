@@ -27,6 +27,7 @@ from runners.campaign.plan.assignment import (
 )
 from runners.campaign.plan.plan import (
     Case,
+    Control,
     Planned,
     controls,
     identity,
@@ -52,7 +53,7 @@ class _Choice:
     run: Run
     case: Case
     hosts: int
-    controls: Mapping[str, Planned]
+    controls: Mapping[str, Control]
     registrys: tuple[str, ...]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from results.errors import InputError
-from runners.campaign.plan.plan import Planned
+from runners.campaign.plan.plan import Control, Planned
 from runners.checkout import Checkout
 from runners.fabric import datconf
 from runners.fabric.base import Fabric, FabricError
@@ -32,7 +32,7 @@ class Assignment:
     times as long as usual everything may take; what cases draw comes from `seed`. In a `thorough`
     run each case waits for what comes late. `identity`
     is what the hello of each agent has to say of its suite, `provider` the SHA-256 of the library
-    that the subject's is to load, where that is known. `controls` has, by call, the case that shows
+    that the subject's is to load, where that is known. `controls` has, by call, the cases that show
     whether the call works at all; without it, no verdict is asked whom it blames. The clauses of
     `registrys` convict the registry, and not the provider. With `model`, a case whose calls deviate
     from the executable specification is not kept.
@@ -51,7 +51,7 @@ class Assignment:
     settings: Mapping[str, Any] = field(default_factory=dict)
     identity: Mapping[str, str] = field(default_factory=dict)
     provider: str = ""
-    controls: Mapping[str, Planned] = field(default_factory=dict)
+    controls: Mapping[str, Control] = field(default_factory=dict)
     registrys: tuple[str, ...] = ()
     model: bool = False
 
@@ -59,7 +59,7 @@ class Assignment:
         """Write it into `folder`; the file's path."""
         path = folder / FILE_NAME
         # asdict() would copy every member of every case.
-        controls = {call: vars(planned) for call, planned in self.controls.items()}
+        controls = {call: [vars(one) for one in cases] for call, cases in self.controls.items()}
         plan = [vars(planned) for planned in self.plan]
         values = {**vars(self), "plan": plan, "controls": controls}
         path.write_text(json.dumps(values), encoding="utf-8")
@@ -70,7 +70,9 @@ class Assignment:
         """What save() wrote."""
         values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         plan = tuple(map(_planned, values.pop("plan")))
-        controls = {call: _planned(entry) for call, entry in values.pop("controls").items()}
+        controls = {
+            call: tuple(map(_planned, cases)) for call, cases in values.pop("controls").items()
+        }
         return cls(plan=plan, controls=controls, **{**values, "argv": tuple(values["argv"])})
 
     def open_fabric(self, hosts: int, progress: Any) -> Fabric:

@@ -60,6 +60,11 @@ class Planned:
         return f"{self.case}[{mode(self.hosts)}]"
 
 
+# A case that a call fails which is refused or does nothing; and a second one, if the first needs
+# calls that need this one, which does without them.
+Control = tuple[Planned, ...]
+
+
 def mode(hosts: int) -> str:
     """A mode in words."""
     return "1 host" if hosts == 1 else f"{hosts} hosts"
@@ -151,11 +156,14 @@ def plan(cases: Iterable[Case], modes: Sequence[int], seed: int, every_mode: boo
     return rows
 
 
-def controls(catalogue: Catalogue, plan_: Iterable[Planned]) -> dict[str, Planned]:
-    """By call, the case of the clause that a provider breaks if it refuses every such call."""
+def controls(catalogue: Catalogue, plan_: Iterable[Planned]) -> dict[str, Control]:
+    """By call, the cases that show whether it works at all."""
     by_id = {one.case: one for one in plan_ if not one.alone}
-    pages = (page for page in catalogue.pages if page.legal in by_id)
-    return {page.page: by_id[page.legal] for page in pages}
+    pages = (page for page in catalogue.pages if page.control in by_id)
+    return {
+        page.page: tuple(by_id[id_] for id_ in (page.control, page.apart) if id_ in by_id)
+        for page in pages
+    }
 
 
 def registrys(catalogue: Catalogue) -> tuple[str, ...]:

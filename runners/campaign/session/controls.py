@@ -2,16 +2,20 @@
 """Which broken call a case was not kept for: its own, or one that it only uses.
 
 A case uses calls of other pages. Each such page names the clause whose case fails a provider that
-refuses every call of the page (`legal`). If a case was not kept, these cases are run as controls,
-for the calls that it made. If a control is not kept either, the case says nothing about its own
-clause: it is BLOCKED by that call. What it saw stays in its record.
+refuses every call of the page, or whose calls do nothing (`control`, or `legal`). If a case was not
+kept, these cases are run as controls, for the calls that it made. If a control is not kept either,
+the case says nothing about its own clause: it is BLOCKED by that call. What it saw stays in its
+record.
+
+Calls that need each other are red in each other's controls. A page may name a clause whose case
+does without the others (`apart`): the one call of the circle that is red there broke it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from results.runlog.records import CONTRADICTED, NOT_KEPT, Record
-from runners.campaign.plan.plan import Planned
+from runners.campaign.plan.plan import Control, Planned
 
 BLOCKED = "BLOCKED"
 RED = NOT_KEPT - {CONTRADICTED}
@@ -40,9 +44,10 @@ class Controls:
     `registrys` are the clauses that convict the registry only, and not the provider.
     """
 
-    def __init__(self, controls: Mapping[str, Planned], registrys: Collection[str] = ()) -> None:
+    def __init__(self, controls: Mapping[str, Control], registrys: Collection[str] = ()) -> None:
         self._controls = controls
         self._registrys = registrys
+        # By case.
         self._known: dict[str, Record] = {}
 
     def judge(self, record: Record, run: Run) -> Record:
@@ -55,8 +60,9 @@ class Controls:
         named = _blocker(record)
         if (empty := _empty_handed(record)) and empty != own and empty in self._controls:
             why = f"{empty} returned DAT_SUCCESS, and no handle"
-            return _blocked(record, empty, self._controls[empty].case, why)
-        roots = _roots(self._broken([*_made(record), own, named], run))
+            return _blocked(record, empty, self._controls[empty][0].case, why)
+        circles = _circles(self._broken([*_made(record), own, named], run))
+        roots = {call for circle in circles for call in self._who_broke(circle, run)}
         if own in roots and _failed(record).get("text", "").endswith(LEGAL):
             return self._blocked_by(record, own)
         if not roots or own in roots or named in roots:
@@ -66,7 +72,7 @@ class Controls:
         return self._blocked_by(record, call)
 
     def _blocked_by(self, record: Record, call: str) -> Record:
-        control = self._known[call]
+        control = self._found(call)
         why = f"{call} does not work ({control['case']}: {control['verdict']}, {control['reason']})"
         return _blocked(record, call, control["case"], why)
 
@@ -78,23 +84,40 @@ class Controls:
             call = left.pop()
             if call in broken or call not in self._controls or call in EVERYWHERE:
                 continue
-            control = self._control(call, run)
+            control = self._run(self._controls[call][0], run)
             if control is not None and control["verdict"] in RED | {BLOCKED}:
                 broken[call] = control
                 left += [*_made(control), _stems_from(control)]
         # One that came to no verdict by a call that works says nothing of its own.
         return {call: broken[call] for call in broken if not _is_undecided(broken, call)}
 
-    def _control(self, call: str, run: Run) -> Record | None:
-        if call not in self._known:
+    def _who_broke(self, circle: Collection[str], run: Run) -> Collection[str]:
+        """Of calls that need each other, the one that is red without the others; or all of them."""
+        if len(circle) == 1:
+            return circle
+        apart = {
+            call: self._run(self._controls[call][1], run)
+            for call in sorted(circle)
+            if len(self._controls[call]) > 1
+        }
+        red = [call for call, control in apart.items() if control and control["verdict"] in RED]
+        return red if len(red) == 1 else circle
+
+    def _found(self, call: str) -> Record:
+        """The control of a broken call that says the most of it: the last that ran and is red."""
+        ran = [self._known[one.case] for one in self._controls[call] if one.case in self._known]
+        return [control for control in ran if control["verdict"] in RED | {BLOCKED}][-1]
+
+    def _run(self, control: Planned, run: Run) -> Record | None:
+        if control.case not in self._known:
             for _ in range(TRIES):
-                control = run(self._controls[call])
-                if control is None:
+                record = run(control)
+                if record is None:
                     return None
-                self._known[call] = control
-                if control["verdict"] not in RED | {BLOCKED}:
+                self._known[control.case] = record
+                if record["verdict"] not in RED | {BLOCKED}:
                     break
-        return self._known[call]
+        return self._known[control.case]
 
 
 def _blocked(record: Record, call: str, clause: str, why: str) -> Record:
@@ -151,15 +174,16 @@ def _stems_from(control: Record) -> str:
     return next(calls, "")
 
 
-def _roots(broken: Mapping[str, Record]) -> set[str]:
-    """Those that stem from no other; of a circle, all."""
+def _circles(broken: Mapping[str, Record]) -> list[set[str]]:
+    """Those that stem from no other, each with those that it needs and that need it."""
     stems = {
         call: {_source(broken, other) for other in _made(control) if other in broken} - {call}
         for call, control in broken.items()
         if _source(broken, call) == call
     }
     behind = {call: _reached(stems, call) for call in stems}
-    return {call for call in stems if all(call in behind[other] for other in behind[call])}
+    roots = (call for call in stems if all(call in behind[other] for other in behind[call]))
+    return [{call} | behind[call] for call in roots]
 
 
 def _source(broken: Mapping[str, Record], call: str) -> str:
