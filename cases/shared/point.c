@@ -211,7 +211,7 @@ struct request_told request_told(struct test *t, DAT_CR_HANDLE request)
 
         memset(&told, 0, sizeof(told));
         poison(&told.param, sizeof(told.param));
-        expect(dat_cr_query(request, DAT_CR_FIELD_ALL, &told.param), DAT_SUCCESS);
+        must(dat_cr_query(request, DAT_CR_FIELD_ALL, &told.param));
         address = told.param.remote_ia_address_ptr;
         if (leads_somewhere(address))
                 memcpy(&told.address, address,
@@ -247,10 +247,14 @@ void expect_told_of_asker(struct test *t, DAT_CR_HANDLE request, DAT_EP_HANDLE a
                     told.param.private_data_size);
         expect_that(memcmp(told.data, sent, PRIVATE_SIZE) == 0,
                     "the private data is not what was sent");
+        /* That a request tells an address and a port is dat_cr_query()'s affair (EP-71). */
+        must_that_of("dat_cr_query", told.address.ss_family != AF_UNSPEC,
+                     "the request tells no address");
+        must_that_of("dat_cr_query", told.param.remote_port_qual != 0, "the request tells port 0");
         expect_that(same_host(&told.address, ia_address(t)),
                     "the address is not that of the IA which asked");
         poison(&param, sizeof(param));
-        expect(dat_ep_query(asker, DAT_EP_FIELD_LOCAL_PORT_QUAL, &param), DAT_SUCCESS);
+        must(dat_ep_query(asker, DAT_EP_FIELD_LOCAL_PORT_QUAL, &param));
         expect_eq(told.param.remote_port_qual, param.local_port_qual);
 }
 

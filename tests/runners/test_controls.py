@@ -70,6 +70,24 @@ class Hosts:
 RESET_FAILS = ended("ep_reset/works", "FAIL", "dat_ep_connect", "dat_ep_reset")
 
 
+def test_a_call_that_was_granted_is_not_to_blame_for_a_refusal_elsewhere() -> None:
+    refused = ended("ep_reset/works", "FAIL", "dat_ep_reset")
+    refused["checks"][0]["text"] = "dat_ep_reset(ep)"
+    record = ended("cr_reject/a", "FAIL", "dat_ep_reset")
+    assert Hosts(ep_reset=refused).judge(record)["verdict"] == "BLOCKED"
+    record["calls"][0]["ret"] = "DAT_SUCCESS"
+    assert Hosts(ep_reset=refused).judge(record) is record
+    assert Hosts(ep_reset=RESET_FAILS).judge(record)["verdict"] == "BLOCKED"
+
+
+def test_a_call_that_the_case_did_not_make_is_not_to_blame() -> None:
+    """The connection's control is red for the reset that it makes, and the case makes none."""
+    needs = ended("ep_connect/works", "FAIL", "dat_ep_reset", "dat_ep_connect")
+    hosts = Hosts(ep_connect=needs, ep_reset=ended("ep_reset/works", "FAIL", "dat_ep_reset"))
+    record = ended("cr_reject/a", "FAIL", "dat_ep_connect")
+    assert hosts.judge(record) is record
+
+
 def test_a_kept_case_needs_no_control() -> None:
     hosts = Hosts(ep_reset=RESET_FAILS)
     record = ended("cr_reject/a", "PASS", "dat_ep_reset")
@@ -128,7 +146,7 @@ def test_what_stems_from_another_call_is_not_blamed() -> None:
         ep_connect=ended("ep_connect/works", "BLOCKED", "dat_ep_connect", blocked="dat_evd_wait"),
         evd_wait=ended("evd_wait/works", "FAIL", "dat_ep_connect", "dat_evd_wait"),
     )
-    judged = hosts.judge(ended("cr_reject/a", "FAIL", "dat_ep_connect"))
+    judged = hosts.judge(ended("cr_reject/a", "FAIL", "dat_ep_connect", "dat_evd_wait"))
     assert judged["blocked"]["call"] == "dat_evd_wait"
     record = ended("evd_wait/a", "FAIL", "dat_ep_connect", "dat_evd_wait")
     assert hosts.judge(record) is record

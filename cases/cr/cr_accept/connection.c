@@ -17,6 +17,18 @@ FAMILY(cr_accept, connects, request_kinds)
         expect_empty(t, request.evd);
 }
 
+/* The control of the call: it asks no more than that an accept is one. */
+CASE(cr_accept, both_told)
+{
+        struct request request = requested(t, MADE_BY_CONSUMER);
+
+        expect(dat_cr_accept(request.cr, request.passive, 0, NULL), DAT_SUCCESS);
+        request_accepted(t, &request);
+
+        expect_cr_told(t, request.active, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_cr_told(t, request.passive, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
 /* A peer's request that is accepted is a connection, and messages go both ways. */
 static void expect_peer_joined(struct test *t, const struct request *request, struct peer_ep *end)
 {

@@ -72,6 +72,7 @@ void connect_port(struct test *t, enum way way)
         expect(connect_ask(&stage.asking), DAT_SUCCESS);
         stage.loop.request = stage_request(t, &stage, OLD_DATA, stage.asking.size, &param);
         port = connect_port_of(t, stage.asking.ep);
+        must_that_of("dat_cr_query", param.remote_port_qual != 0, "the request tells port 0");
         expect_that(port != 0, "the EP is bound to no port qualifier");
         expect_eq(param.remote_port_qual, port);
         must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
@@ -109,6 +110,8 @@ void connect_own_ports(struct test *t, enum way way)
                 while (whose < 4 && !message_holds(param.private_data, PRIVATE_SIZE, whose))
                         whose++;
                 expect_that(whose < 4, "a request has private data that was not sent");
+                must_that_of("dat_cr_query", param.remote_port_qual != 0,
+                             "the request tells port 0");
                 expect_eq(param.remote_port_qual, connect_port_of(t, eps[whose]));
         }
         for (int i = 0; i < 4; i++) {

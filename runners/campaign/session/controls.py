@@ -62,7 +62,8 @@ class Controls:
             why = f"{empty} returned DAT_SUCCESS, and no handle"
             return _blocked(record, empty, self._controls[empty][0].case, why)
         circles = _circles(self._broken([*_made(record), own, named], run))
-        roots = {call for circle in circles for call in self._who_broke(circle, run)}
+        broke = {call for circle in circles for call in self._who_broke(circle, run)}
+        roots = {call for call in broke if call in (own, named) or self._met(record, call)}
         if own in roots and _failed(record).get("text", "").endswith(LEGAL):
             return self._blocked_by(record, own)
         if not roots or own in roots or named in roots:
@@ -70,6 +71,17 @@ class Controls:
         last = [call for call in _made(record) if call in roots]
         call = last[-1] if last else min(roots)
         return self._blocked_by(record, call)
+
+    def _met(self, record: Record, call: str) -> bool:
+        """Whether the case met what its control found broken: it made the call, and not all of its
+        calls were granted where the control is red for its answer.
+        """
+        made = [one for one in record["calls"] if _page_of(one["call"]) == call]
+        rets = [one.get("ret") for one in made if not one.get("teardown")]
+        if _page_of(record.get("pending", "")) == call:
+            return True
+        by_answer = _stems_from(self._found(call)) == call
+        return any(ret != "DAT_SUCCESS" for ret in rets) if by_answer else bool(rets)
 
     def _blocked_by(self, record: Record, call: str) -> Record:
         control = self._found(call)
