@@ -62,6 +62,31 @@ FAMILY(cno_create, nothing_feeds_it, forms)
         expect_that(evd_param(t, evd).cno_handle == DAT_HANDLE_NULL, "the EVD has a CNO");
 }
 
+/* A CNO is freed with a notification that none has waited for, and another one is made. */
+FAMILY(cno_create, inherits_nothing, forms)
+{
+        struct agent *agent = row->has_agent ? agent_new(t) : NULL;
+        DAT_CNO_HANDLE former = cno_new(t);
+        DAT_EVD_HANDLE evd = feeding(t, former);
+        DAT_CNO_HANDLE cno;
+
+        post_ses(t, evd, 0, 1);
+        must(dat_evd_modify_cno(evd, DAT_HANDLE_NULL));
+        release(t, former);
+        cno = created(t, ia(t), agent);
+
+        expect_no_notice(t, cno);
+        if (agent)
+                expect_uncalled(t, agent);
+        must(dat_evd_modify_cno(evd, cno));
+        expect_ses(t, evd, 0, 1);
+        settle(t);
+        forget_notice(cno);
+        post_ses(t, evd, 1, 1);
+        expect_notified(t, cno, evd);
+        must(dat_evd_modify_cno(evd, DAT_HANDLE_NULL));
+}
+
 FAMILY(cno_create, has_no_waiters, forms)
 {
         DAT_CNO_HANDLE cno = created(t, ia(t), row->has_agent ? agent_new(t) : NULL);
