@@ -66,6 +66,24 @@ CASE(evd_enable, keeps_events)
         }
 }
 
+/* An enabled EVD does not notify its CNO again of events that it has notified it of. */
+CASE(evd_enable, enabled_notifies_nothing)
+{
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source =
+                    source_in(t, kind, (struct evd_state){.enabled = true, .waitable = true}, cno);
+
+                source_fill(t, &source, 1, 2);
+                settle(t);
+                forget_notice(cno);
+                expect(dat_evd_enable(source.evd), DAT_SUCCESS);
+
+                expect_no_notice(t, cno);
+                expect_source_events(t, &source, 1, 2);
+        }
+}
+
 CASE(evd_enable, wakes_waiter_of_cno)
 {
         EACH_SOURCE (kind) {
