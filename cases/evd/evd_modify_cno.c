@@ -42,6 +42,22 @@ CASE(evd_modify_cno, same_again)
         expect_state(t, evd, plain, cno);
 }
 
+/* One call that takes the CNO away outweighs any number of those that set it. */
+CASE(evd_modify_cno, same_again_then_freed)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_in(t, plain, cno);
+
+        for (int i = 0; i < 3; i++)
+                expect(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
+        expect(dat_cno_free(cno), DAT_INVALID_STATE);
+        expect(dat_evd_modify_cno(evd, DAT_HANDLE_NULL), DAT_SUCCESS);
+
+        expect(dat_cno_free(cno), DAT_SUCCESS);
+        disown(t, cno);
+        expect_state(t, evd, plain, DAT_HANDLE_NULL);
+}
+
 CASE(evd_modify_cno, disabled_meanwhile)
 {
         EACH_SOURCE (kind) {
@@ -56,6 +72,23 @@ CASE(evd_modify_cno, disabled_meanwhile)
 
                 expect_notified(t, cno, source.evd);
                 expect_no_notice(t, former);
+        }
+}
+
+/* A disabled EVD with events stays disabled, and notifies the new CNO only once it is enabled. */
+CASE(evd_modify_cno, disabled_with_events)
+{
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct evd_state disabled = {.waitable = true};
+                struct source source = source_in(t, kind, disabled, cno_new(t));
+
+                source_fill(t, &source, 0, 2);
+                expect(dat_evd_modify_cno(source.evd, cno), DAT_SUCCESS);
+
+                expect_no_notice(t, cno);
+                expect_source_events(t, &source, 0, 2);
+                expect_source_state(t, &source, disabled, cno);
         }
 }
 
