@@ -2,6 +2,7 @@
 /* dat_evd_post_se: each event once, whole and in order, up to the length of the queue. */
 #include "clauses/evd_post_se.h"
 #include "cases/evd/shared/dispatcher.h"
+#include "cases/evd/shared/state.h"
 
 #include <sched.h>
 #include <string.h>
@@ -279,6 +280,23 @@ CASE(evd_post_se, full)
 
         for (unsigned int i = 0; i < 3; i++)
                 expect_refused(t, evd, (unsigned int)places + i);
+}
+
+/* In each state of the EVD, all its places take an event, and no more. */
+FAMILY(evd_post_se, full_in_state, evd_states)
+{
+        DAT_EVD_HANDLE evd = evd_in(t, row->state, row->has_cno ? cno_new(t) : DAT_HANDLE_NULL);
+        DAT_COUNT places = evd_param(t, evd).evd_qlen;
+
+        for (unsigned int i = 0; i < (unsigned int)places; i++) {
+                DAT_EVENT event = se_event(i);
+
+                expect(dat_evd_post_se(evd, &event), DAT_SUCCESS);
+        }
+        expect_refused(t, evd, (unsigned int)places);
+
+        expect_ses(t, evd, 0, places);
+        expect_empty(t, evd);
 }
 
 CASE(evd_post_se, full_queues_nothing)
