@@ -217,6 +217,28 @@ static void change_cno(struct test *t)
         expect_context(t, cno, FIRST);
 }
 
+/* Objects that others use are not freed: the refusal leaves them their contexts. */
+static void ask_to_free(struct test *t)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE requests = evd_with(t, .flags = DAT_EVD_CR_FLAG);
+        DAT_CONN_QUAL qual;
+
+        buf_with(t, .pz = zone);
+        evd_with(t, .flags = DAT_EVD_SOFTWARE_FLAG, .cno = cno);
+        psp_new(t, requests, DAT_PSP_CONSUMER_FLAG, &qual);
+        must(dat_set_consumer_context(zone, CONTEXT(FIRST)));
+        must(dat_set_consumer_context(cno, CONTEXT(FIRST)));
+        must(dat_set_consumer_context(requests, CONTEXT(FIRST)));
+        must_that(!dat_is(dat_pz_free(zone), DAT_SUCCESS), "a PZ with an LMR was freed");
+        expect_context(t, zone, FIRST);
+        must_that(!dat_is(dat_cno_free(cno), DAT_SUCCESS), "a CNO with an EVD was freed");
+        expect_context(t, cno, FIRST);
+        must_that(!dat_is(dat_evd_free(requests), DAT_SUCCESS), "an EVD with a PSP was freed");
+        expect_context(t, requests, FIRST);
+}
+
 static const struct changed {
         const char *id;
         void (*change)(struct test *t);
@@ -224,6 +246,7 @@ static const struct changed {
     {"evd", change_evd},
     {"ep", change_ep},
     {"cno", change_cno},
+    {"refused", ask_to_free},
 };
 
 FAMILY(get_consumer_context, after_changes, changed)
