@@ -91,6 +91,29 @@ FAMILY(lmr_create, of_lmr_local, locals)
         expect_refused_use(t, &wire, &region, row->refused, 0, region.length);
 }
 
+/* One remote privilege of an LMR over one that has all, and the use that lacks its own. */
+static const struct local remotes[] = {
+    {"read", LOCAL_READ | LOCAL_WRITE | REMOTE_READ, USE_REMOTE_READ, USE_REMOTE_SET},
+    {"write", LOCAL_READ | LOCAL_WRITE | REMOTE_WRITE, USE_REMOTE_SET, USE_REMOTE_READ},
+};
+
+FAMILY(lmr_create, of_lmr_remote, remotes)
+{
+        struct region source = region_with(t);
+        struct region region;
+        struct wire wire;
+
+        use_supported(t, USE_REMOTE_READ);
+        wire = wire_in(t, pz(t));
+        region =
+            created_with(t, .type = DAT_MEM_TYPE_LMR, .of = &source, .privileges = row->privilege);
+        expect_eq(region_param(t, region.lmr).mem_priv, row->privilege);
+        if (!region.rmr_context)
+                end_noted(t, "no remote context for one remote privilege (LMR-1)");
+        expect_moves(t, &wire, &region, row->granted, 0, region.length);
+        expect_refused_use(t, &wire, &region, row->refused, 0, region.length);
+}
+
 CASE(lmr_create, of_lmr_of_lmr)
 {
         struct wire wire = wire_in(t, pz(t));
