@@ -157,6 +157,22 @@ FAMILY(rmr_free, one_of_two_binds, places)
         expect_lmr_freed(t, window.memory);
 }
 
+/* The zone is the last that is freed of all that the RMR was bound with. */
+FAMILY(rmr_free, lets_go_of_zone, bindings)
+{
+        struct window window = window_with(t, .pz = pz_new(t));
+        DAT_RMR_HANDLE rmr = rmr_in(t, window.pz);
+
+        row->make(t, &window, rmr);
+
+        free_now(t, rmr);
+        expect_lmr_freed(t, window.memory);
+        if (row->make != bind_and_free_ep)
+                release(t, window.near);
+        expect(dat_pz_free(window.pz), DAT_SUCCESS);
+        disown(t, window.pz);
+}
+
 CASE(rmr_free, often, ROUNDS_DEADLINE)
 {
         struct rounds rounds = rounds_of(t, DAT_HANDLE_TYPE_RMR);
@@ -221,18 +237,21 @@ static const struct closing {
         const char *id;
         enum way way;
         bool used;
+        DAT_MEM_PRIV_FLAGS privileges;
 } closings[] = {
-    {"write", BY_WRITE, .used = false},
-    {"read", BY_READ, .used = false},
-    {"write_after_use", BY_WRITE, .used = true},
-    {"read_after_use", BY_READ, .used = true},
+    {"write", BY_WRITE, .used = false, REMOTE_PRIVILEGES},
+    {"read", BY_READ, .used = false, REMOTE_PRIVILEGES},
+    {"write_after_use", BY_WRITE, .used = true, REMOTE_PRIVILEGES},
+    {"read_after_use", BY_READ, .used = true, REMOTE_PRIVILEGES},
+    {"write_alone", BY_WRITE, .used = true, DAT_MEM_PRIV_REMOTE_WRITE_FLAG},
+    {"read_alone", BY_READ, .used = true, DAT_MEM_PRIV_REMOTE_READ_FLAG},
 };
 
 FAMILY(rmr_free, closes, closings)
 {
         struct window window = window_for(t, row->way);
         DAT_RMR_HANDLE rmr = rmr_in(t, window.pz);
-        DAT_RMR_CONTEXT context = must_bind_region(t, &window, rmr);
+        DAT_RMR_CONTEXT context = must_bind(t, &window, rmr, region(&window), row->privileges);
 
         if (row->used)
                 expect_reached(t, &window, row->way, context, REGION, WIDTH);
