@@ -3,6 +3,7 @@
 #include "clauses/ep_connect.h"
 #include "case/standard.h"
 #include "cases/ep/shared/connect.h"
+#include "cases/ep/shared/connect_impl.h"
 #include "cases/ep/shared/states.h"
 #include "cases/shared/point.h"
 
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #define US_PER_MS 1000
+#define FORMER    4 /* bytes of private data by which it is known */
 
 /* The cases of both pages that connect, by this page's call. */
 #define CONNECT_CASE(name_, body_)    \
@@ -418,6 +420,46 @@ FAMILY(ep_connect, again, vain_rows)
         expect_ep_pending(t, stage.asking.ep);
         expect_stage_accepted(t, &stage);
         expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
+}
+
+/* How an EP that gave private data comes to ask once more. */
+static void asks_and_leaves(struct test *t, struct asking *asking, DAT_EVD_HANDLE requests)
+{
+        DAT_EP_HANDLE other = ep_with(t, .srq = DAT_HANDLE_NULL);
+        DAT_EVENT event;
+
+        expect(connect_ask(asking), DAT_SUCCESS);
+        event = must_event(requests, DAT_CONNECTION_REQUEST_EVENT);
+        must(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, other, 0, NULL));
+        must_event(ep_connect_evd(t, asking->ep), DAT_CONNECTION_EVENT_ESTABLISHED);
+        must(dat_ep_disconnect(asking->ep, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, asking->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static const struct vain givers[] = {
+    {"rejected", asks_and_is_rejected},
+    {"connected", asks_and_leaves},
+};
+
+/* It asks without private data, after a request that had some. */
+FAMILY(ep_connect, former_data, givers)
+{
+        struct stage stage;
+        DAT_CR_PARAM param;
+
+        stage_set(t, &stage, BY_ADDRESS);
+        row->ask(t, &stage.asking, stage.loop.requests);
+        must(dat_ep_reset(stage.asking.ep));
+        stage.asking.size = 0;
+        stage.asking.data = NULL;
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        stage.loop.request = stage_request(t, &stage, 0, 0, &param);
+        expect_that(param.private_data_size < FORMER ||
+                        memcmp(param.private_data, stage.data, FORMER) != 0,
+                    "the private data of the former request came");
+        must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
+        expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
+                       DAT_EP_STATE_CONNECTED);
 }
 
 FAMILY(ep_connect, unreachable, unreachable_rows)
