@@ -219,6 +219,20 @@ CASE(ep_disconnect, graceful_while_pending)
         expect_done_in_peace(t, &line, SENDS);
 }
 
+/* What the second graceful one leaves as it was, an abrupt one still ends. */
+CASE(ep_disconnect, abrupt_behind_two_graceful)
+{
+        struct line line = waiting_line(t, SENDS);
+
+        (void)expect_may(dat_ep_disconnect(line.loop.active, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+        expect_waiting(t, &line);
+        end_by(t, line.loop.active, DAT_CLOSE_ABRUPT_FLAG);
+        expect_ended(t, line.loop.active);
+        expect_eq(
+            expect_broken_off(t, ep_request_evd(t, line.loop.active), line.loop.active, WORKS), 0);
+        expect_ended_by_other(t, line.loop.passive);
+}
+
 FAMILY(ep_disconnect, completed_for, lines)
 {
         struct line line = row->make(t);

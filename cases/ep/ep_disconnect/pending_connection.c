@@ -56,6 +56,24 @@ CASE(ep_disconnect, given_up_for_good)
         expect_empty(t, ep_connect_evd(t, stage.asking.ep));
 }
 
+/* The receives were posted before the request was accepted, and the peer does not answer. */
+FAMILY(ep_disconnect, completion_preposted, both_flags)
+{
+        struct buf *buf = buf_with(t, .length = WORKS * MESSAGE);
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+        DAT_CR_HANDLE request = ep_request(t, ep);
+
+        post_recvs(t, ep, buf, 0, WORKS);
+        peer_freeze(peer(t));
+        must(dat_cr_accept(request, DAT_HANDLE_NULL, 0, NULL));
+        disown(t, request);
+        if (ep_state(t, ep) == DAT_EP_STATE_CONNECTED)
+                unsupported(t, "DAT_EP_STATE_COMPLETION_PENDING: the transport waits for no peer");
+        end_by(t, ep, row->flags);
+        expect_given_up(t, ep);
+        expect_flushed(t, ep_recv_evd(t, ep), ep, 0, WORKS);
+}
+
 FAMILY(ep_disconnect, completion_given_up, both_flags)
 {
         struct buf *buf = buf_with(t, .length = WORKS * MESSAGE);
