@@ -96,6 +96,31 @@ CASE(ep_free, with_completions)
         free_with_work(t, loop.passive);
 }
 
+/* The SRQ has its places back, as soon as nothing of the EP is left on the EVD. */
+CASE(ep_free, srq_places_of_completions)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){.srq = srq});
+        DAT_EVD_HANDLE evd = ep_recv_evd(t, loop.passive);
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
+        DAT_COUNT places = srq_param(t, srq).max_recv_dtos;
+
+        for (DAT_COUNT i = 0; i < places; i++)
+                must(dat_srq_post_recv(srq, 1, &segment, COOKIE(i)));
+        loop_join(t, &loop);
+        for (uint64_t i = 0; i < POSTS; i++) {
+                loop_post_send(t, loop.active, buf, i);
+                must_dto(ep_request_evd(t, loop.active));
+        }
+        settle(t);
+        free_now(t, loop.passive);
+
+        expect_remains(t, evd, loop.passive);
+        for (uint64_t i = 0; i < POSTS; i++)
+                expect(dat_srq_post_recv(srq, 1, &segment, COOKIE(i)), DAT_SUCCESS);
+}
+
 CASE(ep_free, with_flushed)
 {
         struct vector vector = vector_with(t, .length = MESSAGE);

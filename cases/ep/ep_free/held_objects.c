@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_free: objects that the EP uses. */
+#include "case/ep_attr.h"
 #include "case/standard.h"
 #include "cases/ep/ep_free/fixtures.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
@@ -52,6 +54,48 @@ FAMILY(ep_free, lets_go_of, holdings)
 
         expect(row->free(held), DAT_SUCCESS);
         disown(t, held);
+}
+
+/* Completion flags of an EP that no stream with others may share an EVD with. */
+static const struct alone {
+        const char *id;
+        bool request;
+        DAT_COMPLETION_FLAGS flags;
+} alone[] = {
+    {"recv_unsignalled", false, DAT_COMPLETION_UNSIGNALLED_FLAG},
+    {"recv_solicited_wait", false, DAT_COMPLETION_SOLICITED_WAIT_FLAG},
+    {"request_unsignalled", true, DAT_COMPLETION_UNSIGNALLED_FLAG},
+};
+
+static void set_flags(struct ep_creation *with, const struct alone *row, DAT_COMPLETION_FLAGS flags)
+{
+        ep_creation_set_flags(with, row->request, flags);
+}
+
+/* The streams are gone with the EP: an EP of other flags is made with its EVDs, and reports to
+ * them. */
+FAMILY(ep_free, lets_go_of_flags, alone)
+{
+        struct ep_creation with = {
+            .ia = ia(t),
+            .pz = pz(t),
+            .recv_evd = evd_with(t),
+            .request_evd = evd_with(t),
+            .connect_evd = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG),
+            .param.ep_attr = ep_attr_modest(ia_attr(t)),
+        };
+        struct loop loop = loop_new(t);
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+
+        set_flags(&with, row, row->flags);
+        must(ep_creation_call(&with, &ep));
+        free_now(t, ep_creation_adopt(t, &with, ep));
+        set_flags(&with, row, DAT_COMPLETION_DEFAULT_FLAG);
+        loop.active = ep_created(t, &with);
+
+        loop_join(t, &loop);
+        expect_message(t, loop.active, loop.passive);
+        expect_message(t, loop.passive, loop.active);
 }
 
 CASE(ep_free, lets_go_of_srq)

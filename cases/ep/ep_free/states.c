@@ -26,6 +26,7 @@ FAMILY(ep_free, in_state, ep_states)
                 };
 
                 if (ep_is_in(&held, REFUSED_IN)) {
+                        ep_hold_receive(t, &held);
                         expect(dat_ep_free(held.ep), DAT_INVALID_STATE);
                         expect_ep_untouched(t, &held);
                         continue;
