@@ -80,6 +80,20 @@ FAMILY(ep_post_recv, unsignalled_unconfigured, unconfigured)
         expect_no_receive(t, &line);
 }
 
+/* Where the EP is in no state to complete a receive, the flag is refused as elsewhere. */
+FAMILY(ep_post_recv, unsignalled_in_state, consumer_ep_states)
+{
+        struct ep_held held = ep_hold(t, row->state);
+        DAT_LMR_TRIPLET segment =
+            triplet(buf_with(t, .pz = held.before.param.pz_handle), 0, MESSAGE);
+
+        /* Disconnected flushes it, which is another clause. */
+        if (!ep_is_in(&held, EP_IN(DISCONNECTED)))
+                ep_hold_receive(t, &held);
+        expect(dat_ep_post_recv(held.ep, 1, &segment, COOKIE(99), UNSIGNAL), DAT_INVALID_PARAMETER);
+        expect_ep_untouched(t, &held);
+}
+
 static const struct undefined {
         const char *id;
         unsigned int flags;
@@ -136,6 +150,33 @@ CASE(ep_post_recv, unsignalled_wakes_nobody)
         expect_asleep(waiter);
         must(line_send(&line, PLAIN));
         expect_woken_by_second(t, &line, waiter);
+}
+
+/* More unsignalled receives than the EP has places for do not silence a later plain one. */
+CASE(ep_post_recv, plain_behind_unsignalled)
+{
+        struct line line = line_with(t, .recv_flags = UNSIGNAL);
+        DAT_EVD_HANDLE evd = ep_recv_evd(t, line.to);
+        DAT_COUNT places = ep_snapshot(t, line.to).param.ep_attr.max_recv_dtos;
+        struct waiter *waiter;
+        struct woken woken;
+
+        for (DAT_COUNT i = 0; i < 2 * places && i < 2 * MOST_RECVS; i++) {
+                expect(line_recv(&line, UNSIGNAL), DAT_SUCCESS);
+                must(line_send(&line, PLAIN));
+                expect_arrivals(t, &line, 1);
+                must_dto(ep_request_evd(t, line.from));
+        }
+        expect(line_recv(&line, PLAIN), DAT_SUCCESS);
+        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        must(line_send(&line, PLAIN));
+        woken = expect_awake(waiter);
+
+        expect(woken.ret, DAT_SUCCESS);
+        completion_is(
+            t, CHECK_SITE_("what woke the waiter"), &woken.event,
+            &(struct completion){.ep = line.to, .cookie = line.arrived, .length = MESSAGE}, true);
 }
 
 /* Nor is anybody by one of another number of segments. */
