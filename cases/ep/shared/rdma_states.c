@@ -298,6 +298,9 @@ void rdma_refusal_leaves(struct test *t, const struct rdma_kind *kind,
                                      "behind");
         expect_ep_kept(t, rdma.ep, &before, 0);
         expect_rdma(t, &first, 77, SMALL);
+        /* Before a send, whose failure for lack of room would be another page's. */
+        expect(rdma_post_whole(t, &first, 78, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+        expect_rdma(t, &first, 78, SMALL);
         fill_up(t, &rdma);
         let_go(t, &rdma);
         expect_all(t, &rdma, OUTSTANDING - 1);
