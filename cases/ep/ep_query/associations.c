@@ -7,6 +7,7 @@
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
+#include "cases/srq/shared/queue.h"
 #include "clauses/ep_query.h"
 
 #include <netinet/in.h>
@@ -56,6 +57,59 @@ CASE(ep_query, fields_of_srq)
         must(dat_ep_reset(known.ep));
         known.param.ep_state = DAT_EP_STATE_UNCONNECTED;
         check_fields(t, &known, mask);
+}
+
+static void mark_srq(struct test *t, DAT_SRQ_HANDLE srq)
+{
+        (void)t;
+        must(dat_srq_set_lw(srq, 1));
+}
+
+static void resize_srq(struct test *t, DAT_SRQ_HANDLE srq)
+{
+        must(dat_srq_resize(srq, srq_size_above(t, srq, 8)));
+}
+
+static void post_to_srq(struct test *t, DAT_SRQ_HANDLE srq)
+{
+        srq_post(t, srq, buf_with(t), 1, 0, 1);
+}
+
+static void free_other_ep(struct test *t, DAT_SRQ_HANDLE srq)
+{
+        release(t, ep_with(t, .srq = srq));
+}
+
+/* Calls on the SRQ of an EP. */
+static const struct use_of_srq {
+        const char *id;
+        void (*use)(struct test *t, DAT_SRQ_HANDLE srq);
+} uses_of_srq[] = {
+    {"low_watermark", mark_srq},
+    {"resize", resize_srq},
+    {"receive", post_to_srq},
+    {"other_ep_freed", free_other_ep},
+};
+
+FAMILY(ep_query, srq_after, uses_of_srq)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+        struct loop loop = {
+            .requests = evd_with(t, .flags = DAT_EVD_CR_FLAG),
+            .active = ep_with(t, .srq = srq),
+            .passive = ep_with(t),
+        };
+
+        loop_join(t, &loop);
+        row->use(t, srq);
+
+        expect_that(queried(t, ep, DAT_EP_FIELD_SRQ_HANDLE).srq_handle == srq, "another SRQ");
+        expect_that(queried(t, ep, DAT_EP_FIELD_ALL).srq_handle == srq, "another SRQ");
+        expect_that(queried(t, loop.active, DAT_EP_FIELD_SRQ_HANDLE).srq_handle == srq,
+                    "a connected EP has another SRQ");
+        expect_that(queried(t, loop.active, DAT_EP_FIELD_ALL).srq_handle == srq,
+                    "a connected EP has another SRQ");
 }
 
 CASE(ep_query, soft_mark)

@@ -195,6 +195,70 @@ CASE(srq_query, low_watermark_set_again)
         }
 }
 
+#define COURSE_MARK 3
+
+/* A connection of an EP of the SRQ comes and ends. Returns the EP. */
+static DAT_EP_HANDLE after_connection(struct test *t, struct queue *queue)
+{
+        struct flow flow = flow_open(t, queue, DAT_HANDLE_NULL);
+
+        flow_break(t, &flow);
+        return flow.ep;
+}
+
+static void reset_ep(struct test *t, struct queue *queue)
+{
+        must(dat_ep_reset(after_connection(t, queue)));
+}
+
+static void free_ep(struct test *t, struct queue *queue)
+{
+        release(t, after_connection(t, queue));
+}
+
+/* So many that fewer than the mark remain. */
+static void receive_messages(struct test *t, struct queue *queue)
+{
+        struct flow flow = flow_open(t, queue, DAT_HANDLE_NULL);
+
+        queue_post(t, queue, COURSE_MARK + 1);
+        expect_traffic(t, queue, &flow, 2);
+}
+
+static void resize_twice(struct test *t, struct queue *queue)
+{
+        must(dat_srq_resize(queue->srq, srq_size_above(t, queue->srq, 8)));
+        must(dat_srq_resize(queue->srq, COURSE_MARK));
+}
+
+/* Below the mark. */
+static void resize_in_vain(struct test *t, struct queue *queue)
+{
+        (void)t;
+        (void)dat_srq_resize(queue->srq, COURSE_MARK - 1);
+}
+
+/* What comes to an SRQ behind the setting of its mark, and sets no other one. */
+static const struct course {
+        const char *id;
+        void (*come)(struct test *t, struct queue *queue);
+} courses[] = {
+    {"ep_reset", reset_ep},    {"ep_freed", free_ep},       {"event", receive_messages},
+    {"resizes", resize_twice}, {"refusal", resize_in_vain},
+};
+
+FAMILY(srq_query, low_watermark_after, courses)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_mark(t, &queue, COURSE_MARK);
+        row->come(t, &queue);
+
+        expect_eq(srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_LOW_WATERMARK).low_watermark,
+                  COURSE_MARK);
+        expect_eq(srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_ALL).low_watermark, COURSE_MARK);
+}
+
 CASE(srq_query, within_structure)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
