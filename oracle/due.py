@@ -292,7 +292,7 @@ def _due_marks(call: Call, evd: Evd, side: Side) -> tuple[int, int, int]:
     due = [srq for srq in srqs if srq.due and srq.due_at <= until]
     made = sum(srq.due_made for srq in due)
     later = sum(srq.due for srq in due) - made
-    later += sum(srq.undue and _below(srq, side, until) for srq in srqs)
+    later += sum(srq.undue and srq.set_at <= until and _below(srq, side, until) for srq in srqs)
     return absent, made, later
 
 

@@ -450,10 +450,10 @@ def create(call: Call, ia: Any, side: Side) -> None:
     if ep.srq is not None:
         ep.srq.eps.add(ep)
     side.add(ep)
-    doubt_reused(ep, side)
+    doubt_reused(ep, side, call.n)
 
 
-def doubt_reused(ep: Ep, side: Side) -> None:
+def doubt_reused(ep: Ep, side: Side, number: int) -> None:
     """Completions of an EP that is gone may come under a handle that a new one has."""
     for other in side.objects.values():
         if (
@@ -463,6 +463,7 @@ def doubt_reused(ep: Ep, side: Side) -> None:
             and (other.receives or other.requests or other.srq_reaped or other.srq)
         ):
             ep.doubt = "an EP that is gone may have had its handle"
+            ep.reused_at = number
 
 
 STREAM_OF = {"recv_evd": "recv", "request_evd": "request", "connect_evd": "connect"}

@@ -147,7 +147,7 @@ def is_quiet(srq: Srq, side: Side, since_at: float, until: float) -> bool:
 
 def taken_surely(srq: Srq, side: Side, until: float) -> int:
     """How many receives messages have surely taken that were not reaped."""
-    if side.trace.hosts != 1 or srq.doubt:
+    if side.trace.hosts != 1 or srq.doubt or any(ep.strays for ep in srq.eps):
         return 0
     total = taken = 0
     for ep in srq.eps:

@@ -675,11 +675,17 @@ def _srq_completion(
         misfit = _recv_fits(receive, data)
         if not misfit:
             srq.posted.remove(receive)
-            srq.reaped.append(call.end)
+            srq.reaps(call.end)
             if srq.fresh:
                 srq.fresh -= 1
             none_held = data.get("status") == FLUSHED and _holds_none(ep, srq, side, call)
             srq.changes()
+            if receive.n < ep.reused_at:
+                # It may be of the EP that is gone.
+                if ep.connection is not None:
+                    ep.strays += 1
+                    ep.connection.exact = False
+                return None
             if none_held:
                 return f"of {ep.name}: flushed, although it held no receive when it was queried"
             if data.get("status") in (SUCCESS, LOCAL_LENGTH):

@@ -6,6 +6,7 @@ or as bounds (a size). An object of which the model has lost track says why in `
 judge it, nor what depends on it.
 """
 
+from bisect import insort
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -178,6 +179,7 @@ class Srq(Obj):
         "pz",
         "reaped",
         "room",
+        "set_at",
         "size",
         "size_least",
         "size_most",
@@ -196,7 +198,9 @@ class Srq(Obj):
         self.low_watermark: int | None = 0
         # Which the mark may be, of an SRQ that was made with another one than 0 (SRQ-8).
         self.marks: frozenset[int] = frozenset()
-        self.reaped: list[float] = []  # when its receives were
+        # When receives were reaped since a mark was set whose event is still to become due: the last
+        # ones, no more than the mark.
+        self.reaped: list[float] = []
         self.posted: list[Receive] = []  # not reaped
         self.eps: set[Ep] = set()
         self.events = 0  # watermark events that may come
@@ -204,6 +208,7 @@ class Srq(Obj):
         self.due_made = False  # the first of these is that of the mark it was made with
         self.due_at: float = 0
         self.undue = False  # whether the event of the present mark is still to become due
+        self.set_at: float = 0  # when the present mark was set
         self.armed = False
         # What was told since a receive was last posted or reaped, or the state of an EP changed.
         self.available: int | None = None
@@ -219,6 +224,13 @@ class Srq(Obj):
         self.available = None
         self.held.clear()
         self.told_at = 1e18
+
+    def reaps(self, at: float) -> None:
+        """A receive was reaped. With as many as the mark, no fewer than the mark were there."""
+        mark = self.low_watermark
+        if self.undue and mark:
+            insort(self.reaped, at)
+            del self.reaped[:-mark]
 
     def loses(self, why: str) -> None:
         """Some of the receives so far may not be reaped any more; later ones are not among them."""
@@ -308,10 +320,12 @@ class Ep(Obj):
         "request_evd",
         "request_evds",
         "requests",
+        "reused_at",
         "rsp",
         "srq",
         "srq_reaped",
         "states",
+        "strays",
         "streams",
         "was",
     )
@@ -342,6 +356,9 @@ class Ep(Obj):
         self.pending: list[tuple[Any, str]] = []  # answers that a later state may disprove
         self.changed: set[str] = set()  # what was changed in Unconnected
         self.srq_reaped = 0
+        # The call that made it, where an EP that is gone may have had its handle; 0: none may.
+        self.reused_at = 0
+        self.strays = 0  # completions of the SRQ that are its own, or of that EP
 
     @property
     def connection(self) -> "Connection | None":

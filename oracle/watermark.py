@@ -71,6 +71,8 @@ def _of_srq(call: Call, srq: Srq, side: Side) -> bool | str | None:
 def set_mark(srq: Srq, mark: Any, side: Side, certain: bool, at: float) -> None:
     """A low watermark is set: its event comes at once, later, or never."""
     srq.armed = srq.undue = False
+    srq.reaped.clear()
+    srq.set_at = at
     if not isinstance(mark, int) or not certain:
         srq.events += 1
         return

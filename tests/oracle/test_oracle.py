@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The kernel of the executable specification: damaged traces, values, and its own rules."""
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import oracle.judging  # the modules register their rules
 from oracle import declared_of, judge
 from oracle.kernel import PLANS, RULES
+from oracle.state import Srq
 from oracle.trace import OBSERVERS
 from oracle.values import parse
 from runners.catalogue import clauses, rulings
@@ -153,3 +155,26 @@ def test_a_call_beside_missing_ones_of_other_threads() -> None:
     judgement = judge(told, {"opened_as": "cts0"})
     assert not judgement.deviations
     assert judgement.unjudged["calls of other threads beside it are not kept"] == 2
+
+
+@pytest.mark.parametrize("mark", [1, 2, 7])
+def test_what_was_reaped_is_kept_up_to_the_mark(mark: int) -> None:
+    """Whether as many as the mark were reaped behind a time, the kept ones tell as all would."""
+    drawn = random.Random(mark)
+    srq = Srq("srq#1", None)
+    srq.low_watermark, srq.undue = mark, True
+    times: list[float] = []
+    for clock in range(500):
+        times.append(clock + drawn.randrange(5))
+        srq.reaps(times[-1])
+        assert len(srq.reaped) <= mark
+        for until in (clock - 20, clock - 3, clock, clock + 3):
+            told = sum(at > until for at in srq.reaped)
+            assert told == min(mark, sum(at > until for at in times))
+
+
+def test_nothing_is_kept_of_what_was_reaped_without_a_mark() -> None:
+    """Without a mark whose event is to come, no rule asks for it."""
+    srq = Srq("srq#1", None)
+    srq.reaps(1)
+    assert not srq.reaped
