@@ -235,7 +235,7 @@ def disconnected(call: Call, ep: Ep, _side: Side) -> None:
     ep.pending.clear()
     connection = ep.connection
     if connection is not None:
-        connection.by_us = True
+        connection.leaves(call.begin)
         if connection.phase == "pending":
             connection.aborted = True
         if connection.ended_at is None and call.arg("close_flags") == ABRUPT:

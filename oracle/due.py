@@ -11,7 +11,7 @@ from oracle.cno import is_agent
 from oracle.ep import DEFAULT_FLAG, UNSIGNALLED, now
 from oracle.evd import QUEUE_EMPTY, SOFTWARE, TIMEOUT_EXPIRED
 from oracle.kernel import INVALID_STATE, tells
-from oracle.messages import all_met, came, sent, since, taken_surely
+from oracle.messages import all_met, came, sent_surely, since, taken_surely
 from oracle.pairing import SETTLED_US, SMALL_MESSAGE
 from oracle.state import DISCONNECTED, UNCONNECTED, Cno, Connection, Ep, Evd, Ia, Side, Srq
 from oracle.trace import Call
@@ -88,7 +88,7 @@ def due_of_srq(ep: Ep, side: Side, until: float) -> int:
             return 0
         total += max(0, len(connection.other.sent) - other.srq_reaped)
         if other is ep:
-            own = sent(side, connection, until) - other.srq_reaped
+            own = sent_surely(side, connection, until) - other.srq_reaped
     return own if 0 < own <= total <= srq.outstanding_least and all_met(srq, side) else 0
 
 

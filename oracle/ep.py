@@ -498,13 +498,13 @@ def free_state(_call: Call, ep: Ep, _side: Side) -> Refusal | Open | None:
 
 
 @after("dat_ep_free")
-def free(_call: Call, ep: Ep, side: Side) -> None:
+def free(call: Call, ep: Ep, side: Side) -> None:
     side.end(ep)
     forget(ep, side)
     for stream in STREAM_OF:
         leave_evd(ep, stream, side)
     for connection in ep.connections:
-        connection.by_us = True
+        connection.leaves(call.begin)
     ep.lossy = (len(ep.receives), len(ep.requests))
 
 

@@ -18,7 +18,7 @@ from oracle.kernel import (
     refuses,
     tells,
 )
-from oracle.state import NULL, Evd, Ia, Obj, Side
+from oracle.state import NULL, Ep, Evd, Ia, Obj, Side
 from oracle.trace import Call
 
 describe(
@@ -232,12 +232,15 @@ def registered_by_application(_call: Call, ia: Ia, side: Side) -> Refusal | Open
 
 
 @after("dat_ia_close")
-def closed(_call: Call, ia: Ia, side: Side) -> None:
+def closed(call: Call, ia: Ia, side: Side) -> None:
     for obj in side.objects.values():
         if obj.alive and obj.ia is ia:
             if obj.name == ia.async_evd and not ia.async_own:
                 continue
             side.end(obj)
+            if isinstance(obj, Ep):
+                for connection in obj.connections:
+                    connection.lasts_to(call.begin)
     side.end(ia)
     if ia in side.ias:
         side.ias.remove(ia)

@@ -17,6 +17,7 @@ from oracle.state import (
     Ep,
     Evd,
     Receive,
+    Request,
     Side,
     Srq,
 )
@@ -91,8 +92,72 @@ def acked(side: Side, connection: Connection, until: float) -> int:
     return sum(since(side, connection, at) + ACKED_US <= until for at in other.acked)
 
 
+def _early(side: Side, end: Connection, at: float) -> float:
+    """When something was done at an end, by this process's clock; early at the latest."""
+    if side.objects.get(end.ep.name) is end.ep:
+        return at
+    return at + side.offset[0] if side.offset is not None else -1e18
+
+
+def _late(side: Side, end: Connection, at: float) -> float:
+    """The same; late at the latest."""
+    if side.objects.get(end.ep.name) is end.ep:
+        return at
+    return at + side.offset[1] if side.offset is not None else 1e18
+
+
+def _finds(side: Side, request: Request, number: int, end: Connection, mate: Connection) -> bool:
+    """Whether a send, the `number`th of its end, surely finds a receive that is long enough."""
+    if request.length is None:
+        return False
+    srq, receives = mate.ep.srq, mate.ep.receives
+    if srq is not None:
+        return all(one.length is not None and request.length <= one.length for one in srq.posted)
+    if number > len(receives):
+        return False
+    one = receives[number - 1]
+    posted = _late(side, mate, one.at) <= _early(side, end, request.begin)
+    return posted and one.length is not None and request.length <= one.length
+
+
+def _lasts(side: Side, end: Connection, mate: Connection) -> float:
+    """Until when an end has surely done nothing that may end its connection: has not left it, and
+    posted nothing that may fail.
+    """
+    ep = end.ep
+    if end.failed or ep.doubt or ep.lost or len(ep.connections) != 1:
+        return -1e18
+    if end.left_at is None and not ep.alive:
+        return -1e18
+    until = _early(side, end, end.left_at) if end.left_at is not None else 1e18
+    done = min(pair[1] for pair in ep.streams)
+    number = sum(request.kind == "send" for request in ep.requests[:done])
+    for request in ep.requests[done:]:
+        if request.kind == "send":
+            number += 1
+            if _finds(side, request, number, end, mate):
+                continue
+        return min(until, _early(side, end, request.begin))
+    return until
+
+
+def sent_surely(side: Side, connection: Connection, until: float) -> int:
+    """The same, but for messages that a connection which ends may not bring any more.
+
+    At an EP of an SRQ no flush comes instead of such a message.
+    """
+    other = connection.other
+    if other is None or not other.exact:
+        return 0
+    count = acked(side, connection, until + SETTLED_US)
+    lasts = min(_lasts(side, connection, other), _lasts(side, other, connection))
+    return max(count, sent(side, connection, min(until, lasts - SETTLED_US)))
+
+
 def sent(side: Side, connection: Connection, until: float) -> int:
-    """How many messages have surely come by half a second after a time."""
+    """How many messages have surely come by half a second after a time, or their receives are
+    flushed.
+    """
     other = connection.other
     if other is None or not other.exact:
         return 0
@@ -140,7 +205,7 @@ def is_quiet(srq: Srq, side: Side, since_at: float, until: float) -> bool:
         begun = sum(at <= until for at in begins(side, connection))
         if not other.exact or len(ep.connections) != 1:
             return False
-        if max(ep.srq_reaped, sent(side, connection, since_at)) < begun:
+        if max(ep.srq_reaped, sent_surely(side, connection, since_at)) < begun:
             return False
     return True
 
@@ -158,7 +223,7 @@ def taken_surely(srq: Srq, side: Side, until: float) -> int:
         if other is None or not other.exact or len(ep.connections) != 1:
             return 0
         total += max(0, len(other.sent) - ep.srq_reaped)
-        taken += max(0, sent(side, connection, until) - ep.srq_reaped)
+        taken += max(0, sent_surely(side, connection, until) - ep.srq_reaped)
     return taken if total <= len(srq.posted) and all_met(srq, side) else 0
 
 

@@ -373,6 +373,7 @@ def posted_request(call: Call, _obj: Any, side: Side) -> None:
         if isinstance(rmr, Rmr):
             _bound(call, rmr, ep, side)
     request.turn = len(ep.connections)
+    request.begin = call.begin
     ep.requests.append(request)
     connection = ep.connection
     if kind == "send" and connection is not None:
@@ -546,6 +547,7 @@ def _stream(
             _acked(ep, requested, call, data)
             if not bind:
                 message = _violation(data, [ep.requests[requested - 1]])
+    _failed(ep, data)
     ep.streams = frozenset(after_it) if len(after_it) <= 16 else ep.streams
     if len(after_it) > 16:
         _lost_track(ep, "too many explanations")
@@ -591,6 +593,12 @@ def _message(call: Call, ep: Ep, data: dict[str, Any], receives: list[Receive], 
     if status == LOCAL_LENGTH and all(length <= (one or 0) for one in room):
         return f"too long, although the message has {length} bytes, and the receive {room[0]}"
     return ""
+
+
+def _failed(ep: Ep, data: dict[str, Any]) -> None:
+    """A transfer that fails, and is not flushed only, ends the connection."""
+    if ep.connection is not None and data.get("status") not in (SUCCESS, FLUSHED):
+        ep.connection.failed = True
 
 
 def _acked(ep: Ep, requested: int, call: Call, data: dict[str, Any]) -> None:
@@ -688,6 +696,7 @@ def _srq_completion(
                 return None
             if none_held:
                 return f"of {ep.name}: flushed, although it held no receive when it was queried"
+            _failed(ep, data)
             if data.get("status") in (SUCCESS, LOCAL_LENGTH):
                 ep.srq_reaped += 1
             same = [one for one in srq.posted if one.cookie == receive.cookie]

@@ -198,8 +198,8 @@ class Srq(Obj):
         self.low_watermark: int | None = 0
         # Which the mark may be, of an SRQ that was made with another one than 0 (SRQ-8).
         self.marks: frozenset[int] = frozenset()
-        # When receives were reaped since a mark was set whose event is still to become due: the last
-        # ones, no more than the mark.
+        # When receives were reaped since a mark was set whose event is still to become due: no more
+        # of the last ones than the mark says.
         self.reaped: list[float] = []
         self.posted: list[Receive] = []  # not reaped
         self.eps: set[Ep] = set()
@@ -282,7 +282,7 @@ class Receive:
 class Request(Receive):
     """A send, an RDMA or a bind."""
 
-    __slots__ = ("flushed", "kind", "rmr", "suppressed", "turn")
+    __slots__ = ("begin", "flushed", "kind", "rmr", "suppressed", "turn")
 
     def __init__(self, kind: str, cookie: Any, length: int | None, segments: int) -> None:
         super().__init__(cookie, length, segments)
@@ -291,6 +291,7 @@ class Request(Receive):
         self.flushed = False
         self.rmr = ""
         self.turn = 0
+        self.begin: float = 0  # of the call that posted it
 
 
 class Ep(Obj):
@@ -381,6 +382,8 @@ class Connection:
         "ended_at",
         "ep",
         "exact",
+        "failed",
+        "left_at",
         "local",
         "number",
         "other",
@@ -406,6 +409,8 @@ class Connection:
         self.data_sent: Any = None  # the private data, where it is recorded
         self.data_given: Any = None
         self.by_us = False  # this end has disconnected
+        self.left_at: float | None = None  # when it began to, or its EP or IA to go
+        self.failed = False  # whether a transfer of this end has failed
         self.aborted = False  # this end has given up before the connection was there
         self.accepted = False
         self.rejected = False
@@ -422,6 +427,16 @@ class Connection:
         self.exact = True  # whether `reaped` and `sent` are known
         self.accepted_at: float | None = None
         self.ended_at: float | None = None  # when it was known to be at its end
+
+    def leaves(self, at: float) -> None:
+        """This end begins to give the connection up."""
+        self.by_us = True
+        self.lasts_to(at)
+
+    def lasts_to(self, at: float) -> None:
+        """What this end does from then on ends the connection, if nothing has before."""
+        if self.left_at is None:
+            self.left_at = at
 
 
 class Sp(Obj):
