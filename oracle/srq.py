@@ -32,10 +32,12 @@ from oracle.kernel import (
     INVALID_STATE,
     MODEL,
     NOT_IMPLEMENTED,
+    Breach,
     Handle,
     Open,
     Refusal,
     after,
+    after_any,
     choose,
     describe,
     may,
@@ -339,6 +341,28 @@ def _size(srq: Srq) -> Any:
     return Wanted(check)
 
 
+@tells("dat_srq_query", clauses=["srq_query/size_after"], rulings=["SRQ-2", "SRQ-16"])
+def size_behind_resize(call: Call, srq: Srq, _side: Side) -> bool | str | None:
+    """If the size was told before a dat_srq_resize, a wrong one behind it is that call's."""
+    told = call.field("srq_param")
+    size = told.get("max_recv_dtos") if isinstance(told, dict) else None
+    if srq.resized is None or not asked(
+        call.arg("srq_param_mask"), "MAX_RECV_DTO", "DAT_SRQ_FIELD_"
+    ):
+        return None
+    clause, number = srq.resized
+    srq.resized = None
+    wanted = _size(srq)
+    why = wanted.check(size) if isinstance(wanted, Wanted) else ""
+    if not why and isinstance(wanted, int) and size != wanted:
+        why = f"not {wanted}"
+    if not why:
+        return True
+    if clause == SHRUNK and isinstance(size, int) and size >= srq.size_least:
+        clause = "srq_resize/shrink_at_most_old_size"
+    return Breach(clause, f"the size is {size}, {why}, behind the dat_srq_resize of call {number}")
+
+
 @tells(
     "dat_srq_query",
     clauses=["srq_query/field", "srq_query/field_among_all", "srq_query/every_mask"],
@@ -481,6 +505,31 @@ def below_low_watermark(call: Call, srq: Srq, _side: Side) -> Refusal | Open | N
     return None
 
 
+SHRUNK = "srq_resize/shrink_at_least_request"
+
+
+def _judged(call: Call, srq: Srq) -> bool:
+    """Whether the next size tells what a resize did."""
+    return srq.size is not None and not call.overlaps and call.finished
+
+
+def _asked_for(request: int, srq: Srq) -> str:
+    """The clause about the size behind a resize that is granted."""
+    old = srq.size or 0
+    if request < len(srq.posted) and not srq.doubt:
+        return "srq_resize/below_outstanding"
+    if request == old:
+        return "srq_resize/same_size_stays"
+    return SHRUNK if request < old else "srq_resize/grow_size"
+
+
+@after_any("dat_srq_resize")
+def resize_refused(call: Call, srq: Srq | None, _side: Side) -> None:
+    if srq is not None and not call.ok:
+        clause = "srq_resize/refusal_keeps_parameters"
+        srq.resized = (clause, call.n) if _judged(call, srq) else None
+
+
 @after("dat_srq_resize")
 def resize(call: Call, srq: Srq, _side: Side) -> None:
     """The size is then between the request and the old one; below what is outstanding, the old."""
@@ -488,6 +537,7 @@ def resize(call: Call, srq: Srq, _side: Side) -> None:
     if not isinstance(request, int):
         srq.lost = "a size that is not recorded"
         return
+    srq.resized = (_asked_for(request, srq), call.n) if _judged(call, srq) else None
     if request < len(srq.posted) and not srq.doubt:
         return
     old = srq.size

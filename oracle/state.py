@@ -178,6 +178,7 @@ class Srq(Obj):
         "posted",
         "pz",
         "reaped",
+        "resized",
         "room",
         "set_at",
         "size",
@@ -194,6 +195,9 @@ class Srq(Obj):
         self.size: int | None = None  # the size, where a query has told it since it last changed
         self.size_least = 0
         self.size_most: int | None = None
+        # The clause that the next size breaks if it is wrong, where a query had told the size, and
+        # then dat_srq_resize was called; and the number of that call.
+        self.resized: tuple[str, int] | None = None
         self.iov: int | None = None
         self.low_watermark: int | None = 0
         # Which the mark may be, of an SRQ that was made with another one than 0 (SRQ-8).
