@@ -4,6 +4,7 @@
 from typing import Any
 
 from oracle.evd import EVENTS
+from oracle.kernel import Breach
 from oracle.messages import is_quiet
 from oracle.pairing import SETTLED_US
 from oracle.state import Ep, Evd, Side, Srq
@@ -25,7 +26,8 @@ def async_event(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> bool 
     if obj.lost:
         return None
     if obj.ia is not None and evd.ia is not obj.ia and obj.ia.async_evd != evd.name:
-        return f"an asynchronous event about {name}, which is another IA's"
+        why = f"an asynchronous event about {name}, which is another IA's"
+        return Breach("srq_set_lw/srq_of_other_ia", why) if isinstance(obj, Srq) else why
     if isinstance(obj, Srq):
         return _of_srq(call, obj, side)
     if isinstance(obj, Ep):
@@ -65,7 +67,15 @@ def _of_srq(call: Call, srq: Srq, side: Side) -> bool | str | None:
     if srq.armed and used(srq, side) and not _untaken(srq, side, call.end):
         srq.armed = srq.undue = False
         return True
-    return f"a watermark event of {srq.name}, which has no mark whose event is to come"
+    why = f"a watermark event of {srq.name}, which has no mark whose event is to come"
+    return Breach(_undue(srq), why)
+
+
+def _undue(srq: Srq) -> str:
+    """The clause that an event breaks which nothing was to raise."""
+    if srq.armed:
+        return "srq_set_lw/no_event_at_mark"
+    return f"srq_set_lw/{'once' if srq.low_watermark else 'default_mark_raises_nothing'}"
 
 
 def set_mark(srq: Srq, mark: Any, side: Side, certain: bool, at: float) -> None:

@@ -356,7 +356,7 @@ PAIRS: dict[str, Pair] = {
         "srq_query/field",
     ),
     "available to no one": (lambda: unaccepted(1), lambda: unaccepted(0), "srq_query/field"),
-    "watermark": (lambda: watermark(False), lambda: watermark(True), "evd_dequeue/event"),
+    "watermark": (lambda: watermark(False), lambda: watermark(True), "srq_set_lw/no_event_at_mark"),
     "a waiter of an EP": (
         lambda: sleeper(False, sent=False),
         lambda: sleeper(False, sent=True),

@@ -346,6 +346,29 @@ def parting(first: int, gracefully: int) -> list[str]:
     )
 
 
+def moved(field: int, evd: int) -> list[str]:
+    """The steps that reset an EP behind a connection, give it another EVD, and use it again."""
+    end = named(EP, 1)
+    return [
+        *connection(0, 1),
+        *_chain(f"ep_disconnect {end} 0", *_told(2, SOON), f"ep_reset {end}"),
+        *_chain(
+            f"evd_create {named(EVD, evd)} 16 {NULL} {DTO_FLAG}",
+            f"ep_modify_handle {end} {field} {named(EVD, evd)}",
+            f"ep_query {end} {ALL}",
+            f"ep_reset {named(EP, 0)}",
+        ),
+        *connection(0, 1),
+        *_chain(
+            f"ep_post_recv {end} {named(LMR, 0)} 0 64 0",
+            f"ep_post_recv {named(EP, 0)} {named(LMR, 0)} 0 64 0",
+            f"ep_post_send {named(EP, 0)} {named(LMR, 0)} 64 8 0",
+            f"ep_post_send {end} {named(LMR, 0)} 64 8 0",
+            f"evd_wait {named(EVD, evd)} {NULL} {SOON} 1",
+        ),
+    ]
+
+
 def message(sender: int, receiver: int) -> list[str]:
     """The steps by which a message goes from one EP to another, if they are connected."""
     return _chain(
@@ -368,6 +391,60 @@ def shared(sender: int, sent: int) -> list[str]:
         f"ep_recv_query {named(EP, 2)}",
         f"evd_wait {named(EVD, ASYNC_SLOT)} {NULL} {BRIEFLY} 1",
     )
+
+
+def unreaped(sender: int, asked: int) -> list[str]:
+    """The steps that resize an SRQ while completions of its receives are not reaped."""
+    srq = named(SRQ, 0)
+    posts = [f"srq_post_recv {srq} {named(LMR, 0)} 0 64"] * 4
+    sends = [
+        f"ep_post_send {named(EP, sender)} {named(LMR, 0)} 64 8 0",
+        f"evd_wait {named(EVD, REQUESTED)} {NULL} {SOON} 1",
+    ] * 3
+    return [
+        *connection(sender, 2),
+        *_chain(
+            f"srq_set_lw {srq} 1",
+            *posts,
+            *sends,
+            f"evd_wait {named(EVD, RECEIVED)} {NULL} {SOON} 1",
+            f"srq_query {srq} {ALL}",
+        ),
+        f"srq_resize {srq} {asked}",
+        f"srq_query {srq} {ALL}",
+        *[f"evd_dequeue {named(EVD, RECEIVED)} {NULL}"] * 2,
+        f"srq_query {srq} {ALL}",
+    ]
+
+
+def marked(asker: int) -> list[str]:
+    """The steps that set the mark of an SRQ, reset an EP of it and connect the EP again, before a
+    message leaves fewer receives than the mark.
+    """
+    srq, end, other = named(SRQ, 0), named(EP, 2), named(EP, 1 - asker)
+    return [
+        *connection(2, 1 - asker),
+        *_chain(
+            *[f"srq_post_recv {srq} {named(LMR, 0)} 0 64"] * 3,
+            f"srq_query {srq} {ALL}",
+            f"srq_set_lw {srq} 3",
+            f"evd_wait {named(EVD, ASYNC_SLOT)} {NULL} {BRIEFLY} 1",
+        ),
+        *_chain(
+            f"ep_disconnect {end} 0",
+            *_told(2, SOON),
+            f"ep_reset {end}",
+            f"ep_reset {other}",
+        ),
+        *connection(2, 1 - asker),
+        *_chain(
+            f"ep_post_send {other} {named(LMR, 0)} 64 8 0",
+            f"evd_wait {named(EVD, RECEIVED)} {NULL} {SOON} 1",
+            f"evd_waiter {named(EVD, ASYNC_SLOT)} {UNTIL_WOKEN} 1",
+            f"evd_join {NULL}",
+            f"srq_query {srq} {ALL}",
+        ),
+    ]
 
 
 def remote(end: int, what: str) -> list[str]:
@@ -527,6 +604,20 @@ def other_ia() -> list[str]:
     )
 
 
+def other_marked(slot: int, own: int, others: int) -> list[str]:
+    """The steps that set the mark of an empty SRQ while two IAs are open: its event comes on one of
+    their asynchronous EVDs.
+    """
+    return [
+        *other_ia(),
+        *_chain(
+            f"srq_set_lw {named(SRQ, slot)} 2",
+            f"evd_wait {named(EVD, own)} {NULL} {SOON} 1",
+        ),
+        f"evd_dequeue {named(EVD, others)} {NULL}",
+    ]
+
+
 def across(from_own: bool) -> list[str]:
     """The steps that connect an EP of each IA, and send a message and write memory over it."""
     own, other = 0, OTHER
@@ -643,9 +734,12 @@ CHAINS: Sequence[Sequence[str]] = (
     *(reserved(*pair) for pair in _PAIRS),
     again(),
     again(),
+    *(moved(field, 6) for field in (0x80, 0x100)),
     *(refused(end) for end in range(3)),
     *(parting(end, how) for end in range(3) for how in (1, 0)),
     *(shared(end, sent) for end in range(2) for sent in (8, 64, 128)),
+    *(unreaped(end, asked) for end in range(2) for asked in (1, 2, 16)),
+    *(marked(end) for end in range(2)),
     *(remote(end, what) for end in range(3) for what in ("write", "read")),
     *(bind(end, 0, flags) for end in range(3) for flags in (0, UNSIGNALLED)),
     *(bind(0, 1, flags) for flags in (0, SUPPRESS)),
@@ -671,6 +765,8 @@ CHAINS: Sequence[Sequence[str]] = (
     deep(40),
     deep(300),
     other_ia(),
+    other_marked(OTHER, OTHER_ASYNC_SLOT, ASYNC_SLOT),
+    other_marked(0, ASYNC_SLOT, OTHER_ASYNC_SLOT),
     *(across(from_own) for from_own in (True, True, False, False)),
     *(closed(gracefully) for gracefully in (1, 0)),
     *map(
