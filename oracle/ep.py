@@ -24,6 +24,7 @@ from oracle.kernel import (
     INVALID_STATE,
     MODEL,
     NOT_IMPLEMENTED,
+    Breach,
     Handle,
     Open,
     Refusal,
@@ -571,6 +572,8 @@ EVD_BITS = {
 ATTR_BIT = {f"DAT_EP_FIELD_EP_ATTR_{field.upper()}": field for field in ATTRIBUTES}
 PZ_BIT = "DAT_EP_FIELD_PZ_HANDLE"
 SRQ_BIT = "DAT_EP_FIELD_SRQ_HANDLE"
+# The parameters that dat_ep_modify can change, by their bits.
+_NAMES = {**ATTR_BIT, PZ_BIT: "pz_handle", **{bit: names[0] for bit, names in EVD_BITS.items()}}
 BEFORE_REQUEST = frozenset((UNCONNECTED, RESERVED, PASSIVE, TENTATIVE))
 QUIESCENT = frozenset((UNCONNECTED, TENTATIVE))
 
@@ -784,9 +787,12 @@ def modify(call: Call, ep: Ep, side: Side) -> None:
         lose(ep, "a change that is not recorded")
         return
     plain = now(ep) == {UNCONNECTED}
+    certain = plain and not call.overlaps
     for bit in bits & ATTR_BIT.keys():
         field = ATTR_BIT[bit]
         _remember(ep, field, ep.attr.get(field), plain and bit not in UNLISTED)
+        old = ep.learned.get(field, ep.attr.get(field))
+        _replaces(ep, field, old, attr.get(field), certain and bit not in UNLISTED)
         if plain and attr.get(field) != ep.attr.get(field):
             ep.changed.add(field)
         ep.attr[field] = attr.get(field)
@@ -807,6 +813,7 @@ def modify(call: Call, ep: Ep, side: Side) -> None:
                 lose(former, "an EVD that an EP may have left")
         else:
             leave_evd(ep, stream, side)
+        _replaces(ep, field, old, text, certain)
         if plain and old != text:
             ep.changed.add(stream)
         set_evd(ep, stream, evd)
@@ -815,6 +822,7 @@ def modify(call: Call, ep: Ep, side: Side) -> None:
         if not isinstance(pz, Pz):
             lose(ep, "a zone that is not known")
             return
+        _replaces(ep, "pz_handle", ep.pz.name if ep.pz else None, pz.name, certain)
         if ep.pz is not None and ep.pz is not pz:
             ep.pz.users.discard(ep)
             if not plain:
@@ -830,6 +838,13 @@ def _remember(ep: Ep, what: str, old: Any, certain: bool) -> None:
         ep.was.pop(what, None)
     else:
         ep.was[what] = frozenset((old,)) | ep.was.get(what, frozenset())
+
+
+def _replaces(ep: Ep, name: str, old: Any, new: Any, certain: bool) -> None:
+    """A change was granted that must be made, unless it is not `certain` (EP-17)."""
+    ep.before.pop(name, None)
+    if certain and old is not None and not _fits(name, old, new):
+        ep.before[name] = old
 
 
 @refuses("dat_ep_query", clauses=["ep_query/invalid_mask"], rulings=["SRQ-19"])
@@ -877,6 +892,26 @@ def _attribute(ep: Ep, field: str) -> Any:
             )
         )
     return one_of(was | {value}) if was else value
+
+
+@tells("dat_ep_query", clauses=["ep_query/field"], rulings=["EP-17", "EP-27"])
+def change_is_made(call: Call, ep: Ep, _side: Side) -> bool | str | None:
+    """What is told as it was before a change that was granted, that change has not been made."""
+    param, bits = call.field("ep_param"), _bits(call)
+    attr = param.get("ep_attr") if isinstance(param, dict) else None
+    if bits is None or not isinstance(param, dict) or not isinstance(attr, dict):
+        return None
+    judged: bool | None = None
+    for bit in bits & _NAMES.keys():
+        name = _NAMES[bit]
+        if name not in ep.before:
+            continue
+        judged = True
+        told = attr.get(name) if bit in ATTR_BIT else param.get(name)
+        if told == ep.before[name]:
+            why = f"{name} is {told} still, although another one was granted"
+            return Breach(f"ep_modify/{name}/unconnected", why)
+    return judged
 
 
 @tells(

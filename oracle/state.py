@@ -308,6 +308,7 @@ class Ep(Obj):
 
     __slots__ = (
         "attr",
+        "before",
         "changed",
         "connect_evd",
         "connections",
@@ -360,6 +361,7 @@ class Ep(Obj):
         self.marks = 0
         self.pending: list[tuple[Any, str]] = []  # answers that a later state may disprove
         self.changed: set[str] = set()  # what was changed in Unconnected
+        self.before: dict[str, Any] = {}  # what the last such change of a parameter has replaced
         self.srq_reaped = 0
         # The call that made it, where an EP that is gone may have had its handle; 0: none may.
         self.reused_at = 0
