@@ -172,10 +172,12 @@ def unsignalled_unconfigured(call: Call, _obj: Any, _side: Side) -> Refusal | Op
     ep = _ep(call)
     receives = call.name == "dat_ep_post_recv"
     field = "recv_completion_flags" if receives else "request_completion_flags"
-    configured = ep.attr.get(field)
-    if configured is None or field in ep.was:
+    configured = _values(ep, field)
+    if None in configured:
         return Open("the flags of the EP are not known")
-    return None if configured == UNSIGNALLED else refuse(INVALID_PARAMETER)
+    if UNSIGNALLED not in configured:
+        return refuse(INVALID_PARAMETER)
+    return None if configured == {UNSIGNALLED} else may(INVALID_PARAMETER)
 
 
 @refuses(
@@ -201,13 +203,25 @@ def segments(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
         "write": "max_rdma_write_iov",
         "read": "max_rdma_read_iov",
     }[kind]
-    most = ep.attr.get(field)
-    if not isinstance(most, int) or field in ep.was:
+    most = _least(ep, field)
+    if most is None:
         return Open("how many segments the EP takes is not known")
-    request = ep.attr.get("max_request_iov")
-    if kind in ("write", "read") and isinstance(request, int):
+    request = _least(ep, "max_request_iov")
+    if kind in ("write", "read") and request is not None:
         most = min(most, request)
     return choose() if count > most else None
+
+
+def _values(ep: Ep, field: str) -> frozenset[Any]:
+    """What an attribute of an EP may be: after some changes it may still be what it was (EP-17)."""
+    was: frozenset[Any] = ep.was.get(field, frozenset())
+    return was | {ep.attr.get(field)}
+
+
+def _least(ep: Ep, field: str) -> int | None:
+    """The least that a number among the attributes may be; None where it is not known."""
+    values = [value for value in _values(ep, field) if isinstance(value, int)]
+    return min(values) if len(values) == len(_values(ep, field)) else None
 
 
 @refuses(

@@ -500,6 +500,22 @@ def events(count: int, least: int) -> list[str]:
 _OWN = named(EVD, 4)
 
 
+def resized(what: str, length: int) -> list[str]:
+    """The steps that ask something of a software EVD, and resize it while events are queued."""
+    return [
+        *_chain(
+            f"evd_create {_OWN} 4 {named(CNO, 0)} {SOFTWARE_FLAG}",
+            what.format(_OWN),
+            *[f"evd_post_se {_OWN}"] * 3,
+        ),
+        f"evd_resize {_OWN} {length}",
+        f"evd_query {_OWN} {ALL}",
+        *[f"evd_dequeue {_OWN} {NULL}"] * 3,
+        f"evd_enable {_OWN}",
+        f"evd_clear_unwaitable {_OWN}",
+    ]
+
+
 def _asleep(least: int) -> list[str]:
     """Makes a software EVD with a CNO, on which a thread then waits for so many events."""
     return [
@@ -746,6 +762,8 @@ CHAINS: Sequence[Sequence[str]] = (
     *(filled(count, asked) for count in (2, 8) for asked in (1, 8, 16)),
     *(posted(end, count) for end in range(3) for count in (1, 3, 8)),
     *(events(count, least) for count in (1, 3) for least in (1, 3)),
+    *(resized(f"evd_{what} {{}}", length) for what in ("disable", "enable") for length in (3, 16)),
+    resized("evd_set_unwaitable {}", 2),
     disposed("cr_query {} -1"),
     disposed("cr_accept {} 6001 0"),
     disposed("cr_handoff {} 7000"),
