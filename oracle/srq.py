@@ -444,6 +444,7 @@ def learn(call: Call, srq: Srq, _side: Side) -> None:
         and size >= srq.size_least
     ):
         srq.size = srq.size_least = size
+        srq.size_told = True
     if asked(mask, "MAX_RECV_IOV", prefix) and isinstance(iov, int) and srq.iov is None:
         srq.iov = iov
     if asked(mask, "LOW_WATERMARK", prefix) and srq.low_watermark is None:
@@ -510,17 +511,16 @@ SHRUNK = "srq_resize/shrink_at_least_request"
 
 def _judged(call: Call, srq: Srq) -> bool:
     """Whether the next size tells what a resize did."""
-    return srq.size is not None and not call.overlaps and call.finished
+    return srq.size_told and not call.overlaps and call.finished
 
 
 def _asked_for(request: int, srq: Srq) -> str:
     """The clause about the size behind a resize that is granted."""
-    old = srq.size or 0
     if request < len(srq.posted) and not srq.doubt:
         return "srq_resize/below_outstanding"
-    if request == old:
+    if request == srq.size:
         return "srq_resize/same_size_stays"
-    return SHRUNK if request < old else "srq_resize/grow_size"
+    return "srq_resize/grow_size" if request > (srq.size or srq.size_least) else SHRUNK
 
 
 @after_any("dat_srq_resize")

@@ -184,6 +184,7 @@ class Srq(Obj):
         "size",
         "size_least",
         "size_most",
+        "size_told",
         "told_at",
         "undue",
         "waiting",
@@ -193,6 +194,7 @@ class Srq(Obj):
         super().__init__("srq", name, ia)
         self.pz: Pz | None = None
         self.size: int | None = None  # the size, where a query has told it since it last changed
+        self.size_told = False  # whether a query has ever told it rightly
         self.size_least = 0
         self.size_most: int | None = None
         # The clause that the next size breaks if it is wrong, where a query had told the size, and

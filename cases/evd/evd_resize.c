@@ -507,6 +507,21 @@ FAMILY(evd_resize, keeps_state, evd_states)
         }
 }
 
+FAMILY(evd_resize, keeps_events_in_state, evd_states)
+{
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
+                struct source source = source_in(t, kind, row->state, cno);
+
+                source_fill(t, &source, 0, 3);
+                expect(dat_evd_resize(source.evd, places_above(t, source.evd, 8)), DAT_SUCCESS);
+                expect(dat_evd_resize(source.evd, 3), DAT_SUCCESS);
+
+                expect_source_events(t, &source, 0, 3);
+                expect_empty(t, source.evd);
+        }
+}
+
 LEGAL(evd_resize)
 {
         call->evd_handle = se_evd(t, DAT_HANDLE_NULL);

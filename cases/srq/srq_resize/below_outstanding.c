@@ -100,6 +100,24 @@ FAMILY(srq_resize, granted_with_outstanding, outstanding)
         expect_granted(t, srq_with_outstanding(t, row), row->posts);
 }
 
+FAMILY(srq_resize, granted_with_outstanding_under_mark, outstanding)
+{
+        DAT_SRQ_HANDLE srq = srq_with_outstanding(t, row);
+        DAT_COUNT size;
+        DAT_COUNT more;
+
+        must(dat_srq_set_lw(srq, 1));
+        more = srq_size_above(t, srq, 4);
+        expect(dat_srq_resize(srq, more), DAT_SUCCESS);
+        size = srq_size(t, srq);
+        expect_that(size >= more, "%d asked for, %d queried", more, size);
+        expect(dat_srq_resize(srq, size), DAT_SUCCESS);
+        expect_eq(srq_size(t, srq), size);
+        expect(dat_srq_resize(srq, row->posts), DAT_SUCCESS);
+        expect_that(srq_size(t, srq) >= row->posts && srq_size(t, srq) <= size,
+                    "%d asked for of %d, %d queried", row->posts, size, srq_size(t, srq));
+}
+
 static struct queue half_received(struct test *t, const struct half *row, struct flow *flows)
 {
         struct queue queue = queue_for(t, 8, COMING, (size_t)row->posts);

@@ -85,11 +85,55 @@ CASE(srq_set_lw, no_event_by_plain_ep)
         expect_quiet(async_evd(t));
 }
 
+static void disconnect(struct test *t, struct armed *armed)
+{
+        flow_break(t, &armed->flow);
+}
+
+static void reset(struct test *t, struct armed *armed)
+{
+        disconnect(t, armed);
+        must(dat_ep_reset(armed->flow.ep));
+}
+
+static void free_ep(struct test *t, struct armed *armed)
+{
+        disconnect(t, armed);
+        release(t, armed->flow.ep);
+}
+
+static void make_ep(struct test *t, struct armed *armed)
+{
+        (void)ep_with(t, .srq = armed->queue.srq);
+}
+
+/* What the EPs of an SRQ go through while its mark is armed. */
+static const struct passage {
+        const char *id;
+        void (*pass)(struct test *t, struct armed *armed);
+} passages[] = {
+    {"reset", reset},
+    {"freed", free_ep},
+    {"made", make_ep},
+};
+
+FAMILY(srq_set_lw, armed_through, passages)
+{
+        struct armed armed = armed_with(t, 4, 4);
+
+        row->pass(t, &armed);
+        expect_quiet(async_evd(t));
+
+        struct flow flow = flow_open(t, &armed.queue, DAT_HANDLE_NULL);
+        flow_send(&flow, 1);
+        expect_mark_event(t, &armed);
+}
+
 CASE(srq_set_lw, no_event_by_disconnect)
 {
         struct armed armed = armed_with(t, 4, 4);
 
-        flow_break(t, &armed.flow);
+        disconnect(t, &armed);
         expect_quiet(async_evd(t));
 
         struct flow flow = flow_open(t, &armed.queue, DAT_HANDLE_NULL);
