@@ -896,7 +896,7 @@ def _attribute(ep: Ep, field: str) -> Any:
 
 @tells("dat_ep_query", clauses=["ep_query/field"], rulings=["EP-17", "EP-27"])
 def change_is_made(call: Call, ep: Ep, _side: Side) -> bool | str | None:
-    """What is told as it was before a change that was granted, that change has not been made."""
+    """A query that shows what was there before a granted change: the change was not made."""
     param, bits = call.field("ep_param"), _bits(call)
     attr = param.get("ep_attr") if isinstance(param, dict) else None
     if bits is None or not isinstance(param, dict) or not isinstance(attr, dict):
