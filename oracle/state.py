@@ -532,7 +532,11 @@ class Side:
         self.gone: list[Obj] = []
 
     def add(self, obj: Obj) -> None:
-        """Enter a new object."""
+        """Enter a new object. Threads that make and free objects at once may record one by the name
+        of another one, which had its handle.
+        """
+        if self.threads and obj.name in self.objects:
+            obj.lost = "another object has had its name"
         self.serial += 1
         obj.serial = self.serial
         self.objects[obj.name] = obj
