@@ -145,6 +145,7 @@ static bool take_round(struct test *t, struct srq_beside *it,
         met = beside(t, parts, 2, SRQ_TURNS);
         expect(parts[0].ret, DAT_SUCCESS);
         must_have_worked(t, &it->broken);
+        it->ahead = turn == srq_beside_query && !reaps ? taken_ahead(t, &it->flow, 1) : 0;
         for (int i = 0; reaps && i < SRQ_TURNS; i++)
                 check_message(t, &it->queue, &it->flow, 1,
                               &it->events[i].event_data.dto_completion_event_data);

@@ -24,14 +24,14 @@ static void check_told(struct test *t, const struct srq_beside *it, const struct
         DAT_COUNT before = i ? it->params[i - 1].outstanding_dto_count : DAT_VALUE_UNKNOWN;
         bool posts = row->turn == srq_beside_post;
         bool reaps = row->turn == srq_beside_reap;
+        DAT_COUNT left = posts || reaps ? 0 : SRQ_TURNS - it->ahead;
 
         expect_that(param->ia_handle == it->ia && param->pz_handle == it->pz,
                     "the SRQ is of another IA or PZ");
         expect_eq(param->srq_state, DAT_SRQ_STATE_OPERATIONAL);
         expect_that(param->max_recv_dtos >= SRQ_LEAST, "the size told is %d", param->max_recv_dtos);
-        expect_that(
-            is_within(param->available_dto_count, posts || reaps ? 0 : SRQ_TURNS, SRQ_TURNS),
-            "%d receives available", param->available_dto_count);
+        expect_that(is_within(param->available_dto_count, left, SRQ_TURNS),
+                    "%d receives available", param->available_dto_count);
         expect_that(is_within(param->outstanding_dto_count, posts ? 0 : SRQ_TURNS,
                               reaps ? 2 * SRQ_TURNS : SRQ_TURNS),
                     "%d receives outstanding", param->outstanding_dto_count);
