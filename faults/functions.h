@@ -22,6 +22,7 @@ void run_request_disturbance(void); /* of the agent: that the peer's host loses 
 void run_reuse_handles(void);       /* new objects get handles of destroyed ones; provider only */
 void run_rewrite_code(void);        /* a byte of the program's code, by the same byte */
 void run_sleep_50_ms(void);         /* in the calling thread */
+void run_sleep_5_ms(void);          /* the same */
 void run_sleep_50_us(void);         /* the same: other threads run meanwhile */
 void run_write_parent_memory(void); /* 0xee to the heap of the process's parent */
 

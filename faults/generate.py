@@ -66,7 +66,7 @@ FUNCTIONS = {
     "print_verdict",
     "request_disturbance", "fill_folders", "continue_in_child", "exhaust_memory",
     "reuse_handles", "rewrite_code", "sleep_50_ms", "sleep_50_us",
-    "write_parent_memory",
+    "sleep_5_ms", "write_parent_memory",
 }  # fmt: skip
 PROVIDER_FUNCTIONS = {"reuse_handles"}
 

@@ -244,6 +244,11 @@ void run_sleep_50_ms(void)
         call_linger(50);
 }
 
+void run_sleep_5_ms(void)
+{
+        call_linger(5);
+}
+
 void run_sleep_50_us(void)
 {
         nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);

@@ -57,7 +57,8 @@ static void act_after(struct call *call, const struct step *step)
 {
         switch (step->effect) {
         case EFFECT_SET:
-                if (call->ret == DAT_SUCCESS)
+                /* Results of a refusal are set where the condition asks for one. */
+                if (call->ret == DAT_SUCCESS || step->on.late)
                         step->change(call);
                 break;
         case EFFECT_KEEP:

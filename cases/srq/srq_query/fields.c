@@ -231,11 +231,10 @@ static void resize_twice(struct test *t, struct queue *queue)
         must(dat_srq_resize(queue->srq, COURSE_MARK));
 }
 
-/* Below the mark. */
 static void resize_in_vain(struct test *t, struct queue *queue)
 {
-        (void)t;
-        (void)dat_srq_resize(queue->srq, COURSE_MARK - 1);
+        must_that(!dat_is(dat_srq_resize(queue->srq, COURSE_MARK - 1), DAT_SUCCESS),
+                  "a resize below the low watermark was granted");
 }
 
 /* What comes to an SRQ behind the setting of its mark, and sets no other one. */
