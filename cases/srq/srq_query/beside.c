@@ -30,8 +30,8 @@ static void check_told(struct test *t, const struct srq_beside *it, const struct
                     "the SRQ is of another IA or PZ");
         expect_eq(param->srq_state, DAT_SRQ_STATE_OPERATIONAL);
         expect_that(param->max_recv_dtos >= SRQ_LEAST, "the size told is %d", param->max_recv_dtos);
-        expect_that(is_within(param->available_dto_count, left, SRQ_TURNS),
-                    "%d receives available", param->available_dto_count);
+        expect_that(is_within(param->available_dto_count, left, SRQ_TURNS), "%d receives available",
+                    param->available_dto_count);
         expect_that(is_within(param->outstanding_dto_count, posts ? 0 : SRQ_TURNS,
                               reaps ? 2 * SRQ_TURNS : SRQ_TURNS),
                     "%d receives outstanding", param->outstanding_dto_count);
