@@ -342,6 +342,7 @@ STEPS = (
                 " ep_post_recv/segment_without_length ep_post_send/greatest_segments"
                 " lmr_sync_rdma_read/nothing srq_post_recv/greatest_segments",
             ),
+            "{python} -m tests.variants {work}/drawn",
         ],
     ),
     Step(
@@ -355,8 +356,9 @@ STEPS = (
             *_variant("lasting_points", "psp_free/qualifier_again rsp_free/qualifier_again"),
             *_variant("late_violations", "ep_get_status/recv_refused"),
             *_device("patient", "ep_post_send/place_given_back"),
+            "{python} -m tests.variants --all {work}/each",
         ],
-        timeout=1200,
+        timeout=3600,
         of_all=True,
     ),
     Step(

@@ -156,10 +156,10 @@ void must_have_worked(struct test *t, const struct broken_step *broken)
 }
 
 DAT_RETURN other_ep_turn(struct broken_step *broken, DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz,
-                         DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd, DAT_EP_ATTR *attr)
+                         DAT_EVD_HANDLE dto_evd, DAT_EVD_HANDLE connect_evd, DAT_EP_ATTR *attr)
 {
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
-        DAT_RETURN ret = dat_ep_create(ia, pz, recv_evd, request_evd, DAT_HANDLE_NULL, attr, &ep);
+        DAT_RETURN ret = dat_ep_create(ia, pz, dto_evd, dto_evd, connect_evd, attr, &ep);
 
         if (step_worked(broken, "dat_ep_create", ret)) {
                 ret = dat_ep_free(ep);

@@ -50,6 +50,6 @@ void must_have_worked(struct test *t, const struct broken_step *broken);
 
 /* A turn that makes another EP and frees it. */
 DAT_RETURN other_ep_turn(struct broken_step *broken, DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz,
-                         DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd, DAT_EP_ATTR *attr);
+                         DAT_EVD_HANDLE dto_evd, DAT_EVD_HANDLE connect_evd, DAT_EP_ATTR *attr);
 
 #endif

@@ -15,6 +15,7 @@ struct family {
         DAT_CNO_HANDLE cno;
         DAT_EVD_HANDLE requests; /* of service points */
         DAT_EVD_HANDLE dtos;
+        DAT_EVD_HANDLE connects;
         DAT_EP_ATTR attr;
         struct buf *memory;
 };
@@ -69,7 +70,7 @@ static DAT_RETURN make_ep(const struct member *member, unsigned int i, DAT_HANDL
         DAT_EP_ATTR attr = family->attr;
 
         (void)i;
-        return dat_ep_create(family->ia, family->pz, DAT_HANDLE_NULL, family->dtos, DAT_HANDLE_NULL,
+        return dat_ep_create(family->ia, family->pz, family->dtos, family->dtos, family->connects,
                              &attr, handle);
 }
 
@@ -184,6 +185,7 @@ static struct family family_for(struct test *t, const struct kind *own)
         family.pz = pz_new(t);
         family.requests = request_evd(t);
         family.dtos = evd_with(t);
+        family.connects = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG);
         family.memory = buf_with(t, .pz = pz(t));
         family.attr = ep_attr_modest(ia_attr_if_told(t));
         family.attr.max_recv_dtos = 0;

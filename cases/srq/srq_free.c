@@ -444,8 +444,9 @@ CASE(srq_free, refused_takes_ep)
 
         must(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
 
-        expect(dat_ep_create_with_srq(ia(t), pz(t), evd_with(t), evd_with(t), DAT_HANDLE_NULL,
-                                      queue.srq, &param.ep_attr, &more),
+        expect(dat_ep_create_with_srq(ia(t), pz(t), evd_with(t), evd_with(t),
+                                      evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG), queue.srq,
+                                      &param.ep_attr, &more),
                DAT_SUCCESS);
         adopt(t, DAT_HANDLE_TYPE_EP, more);
 }

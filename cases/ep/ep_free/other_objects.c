@@ -31,14 +31,14 @@ FAMILY(ep_free, other_connection_carries, places)
 CASE(ep_free, often, ROUNDS_DEADLINE)
 {
         DAT_EP_ATTR attr = transfer_attr(t, (struct transfer_opts){.segments = 1});
+        DAT_EVD_HANDLE connects = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG);
+        DAT_EVD_HANDLE dtos = evd_with(t);
         struct rounds rounds = rounds_of(t, DAT_HANDLE_TYPE_EP);
 
         while (rounds_next(&rounds)) {
                 DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 
-                expect(dat_ep_create(ia(t), pz(t), DAT_HANDLE_NULL, DAT_HANDLE_NULL,
-                                     DAT_HANDLE_NULL, &attr, &ep),
-                       DAT_SUCCESS);
+                expect(dat_ep_create(ia(t), pz(t), dtos, dtos, connects, &attr, &ep), DAT_SUCCESS);
                 expect(dat_ep_free(ep), DAT_SUCCESS);
         }
         expect_no_leak(&rounds);
@@ -99,10 +99,12 @@ CASE(ep_free, of_other_ia)
 {
         DAT_EP_HANDLE here = ep_with(t);
         DAT_EP_ATTR attr = transfer_attr(t, (struct transfer_opts){.segments = 1});
+        DAT_EVD_HANDLE dtos = evd_with(t, .ia = other_ia(t));
+        DAT_EVD_HANDLE connects = evd_with(t, .ia = other_ia(t), .flags = DAT_EVD_CONNECTION_FLAG);
         DAT_EP_HANDLE there = DAT_HANDLE_NULL;
 
-        must(dat_ep_create(other_ia(t), pz_of(t, other_ia(t)), DAT_HANDLE_NULL, DAT_HANDLE_NULL,
-                           DAT_HANDLE_NULL, &attr, &there));
+        must(
+            dat_ep_create(other_ia(t), pz_of(t, other_ia(t)), dtos, dtos, connects, &attr, &there));
         expect(dat_ep_free(there), DAT_SUCCESS);
 
         expect_there(t, here);

@@ -15,6 +15,7 @@ struct shared {
         DAT_PZ_HANDLE pz;
         DAT_COUNT most;            /* receives, and requests, of an EP of the IA */
         DAT_EVD_HANDLE evds[2];    /* that are its request EVD in turn */
+        DAT_EVD_HANDLE connect;    /* of another EP */
         DAT_COUNT requests[TURNS]; /* that a query told after each change of them */
         DAT_EP_PARAM seen[TURNS];  /* by queries of the other thread */
         struct broken_step broken; /* besides the change */
@@ -75,7 +76,7 @@ static DAT_RETURN other_ep(void *arg, unsigned int i)
         struct shared *shared = arg;
 
         (void)i;
-        other_ep_turn(&shared->broken, shared->ia, shared->pz, DAT_HANDLE_NULL, shared->evds[0],
+        other_ep_turn(&shared->broken, shared->ia, shared->pz, shared->evds[0], shared->connect,
                       &shared->attr);
         return DAT_SUCCESS;
 }
@@ -135,7 +136,8 @@ FAMILY(ep_modify, beside, neighbours, BESIDE_DEADLINE)
                                         .ia = ia(t),
                                         .pz = pz(t),
                                         .most = ia_attr(t)->max_dto_per_ep,
-                                        .evds = {evd_with(t), evd_with(t)}};
+                                        .evds = {evd_with(t), evd_with(t)},
+                                        .connect = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG)};
                 struct part parts[] = {{.turn = row->change, .arg = &shared},
                                        {.turn = row->turn, .arg = &shared}};
 

@@ -3,6 +3,7 @@
  * dat_ep_modify: what a change takes along and what it leaves. Receives that are posted, the EVDs
  * and zones of before and after, other EPs, an SRQ; and changes that come later, or are taken back.
  */
+#include "cases/ep/shared/creation.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/ep/shared/modify_table.h"
 #include "cases/ep/shared/rdma.h"
@@ -684,8 +685,8 @@ FAMILY(ep_modify, evd_for_none, evds)
         DAT_EP_ATTR few = ep_attr_few(t);
         DAT_EVD_HANDLE given[3];
         DAT_EVD_HANDLE wanted = DAT_HANDLE_NULL;
-        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
         struct ep_change change;
+        DAT_EP_HANDLE ep;
 
         for (int i = 0; i < 3; i++) {
                 given[i] = ep_handle(ep_new_object(t, &ep_parameters[evds[i].parameter]));
@@ -694,8 +695,7 @@ FAMILY(ep_modify, evd_for_none, evds)
                         given[i] = DAT_HANDLE_NULL;
                 }
         }
-        must(dat_ep_create(ia(t), pz(t), given[0], given[1], given[2], &few, &ep));
-        adopt(t, DAT_HANDLE_TYPE_EP, ep);
+        ep = ep_lacking_evd(t, given[0], given[1], given[2], &few);
         for (int i = 0; i < 3; i++)
                 ep_reports_to(t, ep, fields[i], given[i]);
         change = ep_change_of(t, &ep_parameters[row->parameter], ep, (uint64_t)(uintptr_t)wanted);

@@ -4,6 +4,7 @@
 #include "case/poison.h"
 #include "case/standard.h"
 #include "cases/ep/ep_query/fixtures.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
@@ -137,8 +138,7 @@ static struct known known_with(struct test *t, DAT_EVD_HANDLE recv, DAT_EVD_HAND
                                         .connect_evd_handle = connect,
                                         .ep_attr = attr_number(t, 1)}};
 
-        must(dat_ep_create(ia(t), pz(t), recv, request, connect, &known.param.ep_attr, &known.ep));
-        adopt(t, DAT_HANDLE_TYPE_EP, known.ep);
+        known.ep = ep_lacking_evd(t, recv, request, connect, &known.param.ep_attr);
         return known;
 }
 

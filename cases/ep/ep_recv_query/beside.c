@@ -10,6 +10,7 @@
 struct asked {
         struct own own;
         DAT_EP_ATTR attr;
+        DAT_EVD_HANDLE connect; /* of another EP */
         DAT_IA_HANDLE ia;
         DAT_PZ_HANDLE pz;
         struct info told[TURNS];
@@ -39,7 +40,7 @@ static DAT_RETURN other_ep(void *arg, unsigned int i)
         struct asked *asked = arg;
 
         (void)i;
-        return other_ep_turn(&asked->broken, asked->ia, asked->pz, asked->own.evd, DAT_HANDLE_NULL,
+        return other_ep_turn(&asked->broken, asked->ia, asked->pz, asked->own.evd, asked->connect,
                              &asked->attr);
 }
 
@@ -72,7 +73,12 @@ static void check_told(struct test *t, const struct asked *asked, DAT_COUNT post
 FAMILY(ep_recv_query, beside, neighbours, BESIDE_DEADLINE)
 {
         struct stress stress = stress_of(t, BESIDE_ROUNDS);
-        struct asked asked = {.attr = ep_attr_of(t, 1), .ia = ia(t), .pz = pz(t)};
+        struct asked asked = {
+            .attr = ep_attr_of(t, 1),
+            .connect = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG),
+            .ia = ia(t),
+            .pz = pz(t),
+        };
 
         while (stress.met < BESIDE_MET && stress_round(&stress)) {
                 struct part parts[] = {{.turn = query, .arg = &asked},

@@ -3,6 +3,7 @@
 #include "case/standard.h"
 #include "cases/ep/ep_recv_query/fixtures.h"
 #include "cases/ep/shared/connect.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/ep/shared/states.h"
 #include "cases/shared/point.h"
 #include "cases/srq/shared/queue.h"
@@ -36,27 +37,26 @@ static DAT_COUNT had_unsignalled(struct test *t, struct own *own)
         return POSTS - 2;
 }
 
-/* Nothing but receives is reported of it. */
-static DAT_COUNT had_recv_evd_alone(struct test *t, struct own *own)
+static void make_lacking_evds(struct test *t, struct own *own, DAT_EVD_HANDLE recv,
+                              DAT_EVD_HANDLE request)
 {
         DAT_EP_ATTR attr = ep_attr_of(t, 1);
 
-        must(dat_ep_create(ia(t), pz(t), own->evd, DAT_HANDLE_NULL, DAT_HANDLE_NULL, &attr,
-                           &own->ep));
-        adopt(t, DAT_HANDLE_TYPE_EP, own->ep);
+        own->ep = ep_lacking_evd(t, recv, request, DAT_HANDLE_NULL, &attr);
         own_post(t, own, POSTS);
+}
+
+/* Nothing but receives is reported of it. */
+static DAT_COUNT had_recv_evd_alone(struct test *t, struct own *own)
+{
+        make_lacking_evds(t, own, own->evd, DAT_HANDLE_NULL);
         return POSTS;
 }
 
 /* Nothing is reported of its receives. */
 static DAT_COUNT had_no_recv_evd(struct test *t, struct own *own)
 {
-        DAT_EP_ATTR attr = ep_attr_of(t, 1);
-
-        must(dat_ep_create(ia(t), pz(t), DAT_HANDLE_NULL, own->evd, DAT_HANDLE_NULL, &attr,
-                           &own->ep));
-        adopt(t, DAT_HANDLE_TYPE_EP, own->ep);
-        own_post(t, own, POSTS);
+        make_lacking_evds(t, own, DAT_HANDLE_NULL, own->evd);
         return POSTS;
 }
 

@@ -49,6 +49,19 @@ DAT_EP_HANDLE ep_created_without_evd(struct test *t, const struct ep_creation *w
         return ep_creation_adopt(t, with, ep);
 }
 
+DAT_EP_HANDLE ep_lacking_evd(struct test *t, DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request,
+                             DAT_EVD_HANDLE connect, DAT_EP_ATTR *attr)
+{
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        DAT_RETURN ret = dat_ep_create(ia(t), pz(t), recv, request, connect, attr, &ep);
+
+        if (dat_is(ret, DAT_INVALID_PARAMETER))
+                end_noted(t, "no EP is made that lacks an EVD (EP-91)");
+        must(ret);
+        adopt(t, DAT_HANDLE_TYPE_EP, ep);
+        return ep;
+}
+
 DAT_EP_PARAM ep_described(struct test *t, DAT_EP_HANDLE ep)
 {
         DAT_EP_PARAM param;

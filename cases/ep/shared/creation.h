@@ -29,6 +29,13 @@ DAT_EP_HANDLE ep_creation_adopt(struct test *t, const struct ep_creation *with, 
 /* Makes the call, checks that it succeeds, and adopts the EP. */
 DAT_EP_HANDLE ep_created(struct test *t, const struct ep_creation *with);
 
+/*
+ * An EP that lacks an EVD, as a step. If no such EP is made, the case ends as NOTE (EP-91). It is
+ * not looked at.
+ */
+DAT_EP_HANDLE ep_lacking_evd(struct test *t, DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request,
+                             DAT_EVD_HANDLE connect, DAT_EP_ATTR *attr);
+
 /* The same without an EVD; if the call refuses that combination, the case ends as NOTE (EP-91). */
 DAT_EP_HANDLE ep_created_without_evd(struct test *t, const struct ep_creation *with);
 

@@ -18,6 +18,7 @@ static struct srq_beside srq_beside_with(struct test *t)
                          .max_recv_iov = 1,
                          .low_watermark = DAT_SRQ_LW_DEFAULT},
             .ep_attr = ep_attr_modest(ia_attr_if_told(t)),
+            .evds = {evd_with(t), evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG)},
         };
 
         if (ia_attr(t)->max_recv_per_srq < SRQ_MOST)
@@ -107,8 +108,8 @@ DAT_RETURN srq_beside_ep(void *arg, unsigned int i)
 {
         struct srq_beside *it = arg;
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
-        DAT_RETURN ret = dat_ep_create_with_srq(it->ia, it->pz, it->flow.evd, DAT_HANDLE_NULL,
-                                                DAT_HANDLE_NULL, it->queue.srq, &it->ep_attr, &ep);
+        DAT_RETURN ret = dat_ep_create_with_srq(it->ia, it->pz, it->flow.evd, it->evds[0],
+                                                it->evds[1], it->queue.srq, &it->ep_attr, &ep);
 
         (void)i;
         if (step_worked(&it->broken, "dat_ep_create_with_srq", ret)) {

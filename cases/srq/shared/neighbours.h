@@ -19,6 +19,7 @@ struct srq_beside {
         DAT_PZ_HANDLE pz;
         DAT_SRQ_ATTR srq_attr;           /* of another SRQ */
         DAT_EP_ATTR ep_attr;             /* of another EP */
+        DAT_EVD_HANDLE evds[2];          /* the other EP's for requests and its connection */
         DAT_SRQ_PARAM params[SRQ_TURNS]; /* that the queries of a round told */
         DAT_EVENT events[SRQ_TURNS];     /* that were reaped in a round */
         DAT_COUNT sizes[SRQ_TURNS];      /* that a query told after each resize of a round */
