@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/srq/shared/neighbours.h"
 #include "case/ep_attr.h"
+#include "case/limits.h"
 
 #include <sched.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static struct srq_beside srq_beside_with(struct test *t)
             .evds = {evd_with(t), evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG)},
         };
 
-        if (ia_attr(t)->max_recv_per_srq < SRQ_MOST)
+        if (limit_or_none(max_recv_per_srq) < SRQ_MOST)
                 unsupported(t, "max_recv_per_srq: fewer than the case resizes to");
         it.flow = flow_open(t, &it.queue, DAT_HANDLE_NULL);
         return it;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/srq/shared/queue.h"
 #include "case/ep_attr.h"
+#include "case/limits.h"
 #include "cases/shared/rmr.h"
 
 #include <limits.h>
@@ -64,7 +65,7 @@ DAT_COUNT queue_places(struct test *t, const struct queue *queue)
 DAT_COUNT srq_size_above(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT more)
 {
         DAT_COUNT size = srq_size(t, srq);
-        DAT_COUNT limit = ia_attr(t)->max_recv_per_srq;
+        DAT_COUNT limit = limit_or_none(max_recv_per_srq);
 
         if (size >= limit) {
                 note(t, "the queue has the %d places of max_recv_per_srq without being asked",
