@@ -77,6 +77,9 @@ def test_a_call_that_was_granted_is_not_to_blame_for_a_refusal_elsewhere() -> No
     assert Hosts(ep_reset=refused).judge(record)["verdict"] == "BLOCKED"
     record["calls"][0]["ret"] = "DAT_SUCCESS"
     assert Hosts(ep_reset=refused).judge(record) is record
+    granted = ended("ep_reset/works", "FAIL", "dat_ep_reset")
+    granted["checks"][0] |= {"text": "dat_ep_reset(ep)", "seen": "DAT_SUCCESS"}
+    assert Hosts(ep_reset=granted).judge(record)["verdict"] == "BLOCKED"
     assert Hosts(ep_reset=RESET_FAILS).judge(record)["verdict"] == "BLOCKED"
 
 

@@ -26,6 +26,7 @@ EVERYWHERE = frozenset({"dat_ia_open", "dat_ia_query", "dat_ia_close"})
 TRIES = 2
 # How a case of a bad argument writes its last check: the call with legal arguments works.
 LEGAL = "(all: legal)"
+SUCCESS = "DAT_SUCCESS"
 # How a record has the handle of no object.
 NULL = "DAT_HANDLE_NULL"
 
@@ -59,7 +60,7 @@ class Controls:
         own = "" if of_registry else "dat_" + record["case"].split("/", 1)[0]
         named = _blocker(record)
         if (empty := _empty_handed(record)) and empty != own and empty in self._controls:
-            why = f"{empty} returned DAT_SUCCESS, and no handle"
+            why = f"{empty} returned {SUCCESS}, and no handle"
             return _blocked(record, empty, self._controls[empty][0].case, why)
         circles = _circles(self._broken([*_made(record), own, named], run))
         broke = {call for circle in circles for call in self._who_broke(circle, run)}
@@ -74,14 +75,17 @@ class Controls:
 
     def _met(self, record: Record, call: str) -> bool:
         """Whether the case met what its control found broken: it made the call, and not all of its
-        calls were granted where the control is red for its answer.
+        calls were granted where the control is red for a refusal.
         """
         made = [one for one in record["calls"] if _page_of(one["call"]) == call]
         rets = [one.get("ret") for one in made if not one.get("teardown")]
         if _page_of(record.get("pending", "")) == call:
             return True
-        by_answer = _stems_from(self._found(call)) == call
-        return any(ret != "DAT_SUCCESS" for ret in rets) if by_answer else bool(rets)
+        control = self._found(call)
+        granted = _failed(control).get("seen", "").startswith(SUCCESS)
+        if _stems_from(control) == call and not granted:
+            return any(ret != SUCCESS for ret in rets)
+        return bool(rets)
 
     def _blocked_by(self, record: Record, call: str) -> Record:
         control = self._found(call)
@@ -154,7 +158,7 @@ def _empty_handed(record: Record) -> str:
     """
     for call in record["calls"]:
         gives = "_create" in call["call"] or call["call"] == "dat_cno_wait"
-        if gives and call.get("ret") == "DAT_SUCCESS":
+        if gives and call.get("ret") == SUCCESS:
             handles = [value for name, value in call.get("out", ()) if name.endswith("_handle")]
             if NULL in handles:
                 return str(call["call"])
