@@ -62,6 +62,7 @@ class _Line:
     """A record that a thread waits for; `error` is why it is not on the disk."""
 
     record: bytes
+    last: bool = False
     done: bool = False
     error: RunnerError | None = None
 
@@ -71,7 +72,8 @@ class EventLog:
 
     append() returns when the record is on the disk; calls from several threads share a sync. Each
     line carries the digest of the one before it, of which `last` is the one there is. With a
-    `packer` the lines are packed. The log is the caller's to close.
+    `packer` the lines are packed. What is appended after the record that ends the run is not kept:
+    a thread may learn late that the run is over. The log is the caller's to close.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class EventLog:
         self._path = folder / name
         self._packer = packer
         self._grown = False
+        self._ended = False
         self._last = last
         self._descriptor = descriptor
         self._size = os.fstat(descriptor).st_size
@@ -135,11 +138,11 @@ class EventLog:
 
     def append(self, record: Record) -> None:
         """Write one record and wait for the disk. Raises ResultsLost, having undone a part line."""
-        line = _Line(text_of(record).encode())
+        line = _Line(text_of(record).encode(), last=record.get("type") == "end")
         self._waiting.append(line)
         with self._disk:
             # An earlier writer of the disk may have written this line with its own.
-            if not line.done:
+            if not line.done and not self._ended:
                 self._commit([self._waiting.popleft() for _ in range(len(self._waiting))])
         if line.error is not None:
             raise line.error
@@ -168,17 +171,20 @@ class EventLog:
 
     def _commit(self, lines: Sequence[_Line]) -> None:
         """Write lines and sync once. Where not all of them fit, none is kept."""
-        last, written = self._last, []
+        last, written, ended = self._last, [], self._ended
         for line in lines:
+            if ended:
+                break
             written.append(linked(line.record, last))
             last = last.to(written[-1])
+            ended = line.last
         data = self._packer.lines(written) if self._packer else b"".join(written)
         error: RunnerError | None = None
         try:
             self._write(data)
             os.fsync(self._descriptor)
             self._size += len(data)
-            self._last, self._grown = last, True
+            self._last, self._grown, self._ended = last, True, ended
             error = self._elsewhere()
         except OSError as refused:
             with suppress(OSError):

@@ -30,6 +30,13 @@ def test_records_are_on_the_disk_when_append_returns(tmp_path: Path) -> None:
             assert json.loads(lines[number])["text"] == f"{number} \n \u2028 ü"
 
 
+def test_nothing_follows_the_end_of_a_run(tmp_path: Path) -> None:
+    with EventLog.create(tmp_path / "run") as log:
+        log.append({"type": "end", "status": "interrupted"})
+        log.append({"type": "incident", "text": "of a thread that learns late"})
+    assert [json.loads(line)["type"] for line in read_lines(tmp_path / "run")] == ["end"]
+
+
 def test_text_that_is_no_unicode_is_kept(tmp_path: Path) -> None:
     with EventLog.create(tmp_path) as log:
         log.append({"output": b"\xff".decode(errors="surrogateescape")})

@@ -139,10 +139,10 @@ def side_by_side(
     """
     out: SimpleQueue[Told | BaseException | None] = SimpleQueue()
     lanes = [Lane(own, emit, out, over, attempt, put_off, ahead) for own in parts]
-    for lane in lanes:
-        lane.start()
     left = len(lanes)
     try:
+        for lane in lanes:
+            lane.start()
         while left:
             told = out.get()
             if isinstance(told, Told):
@@ -173,4 +173,5 @@ def _halt(lanes: Sequence[Lane], over: Event) -> None:
         lane.abort()
     deadline = time.monotonic() + STOP_TIMEOUT
     for lane in lanes:
-        lane.join(max(0.0, deadline - time.monotonic()))
+        if lane.is_alive():
+            lane.join(max(0.0, deadline - time.monotonic()))
