@@ -103,10 +103,16 @@ class Cause:
 
     @property
     def name(self) -> str:
-        """In one line: the calls, and what was wrong with them."""
+        """In one line: the calls, and what was wrong with them. Where other calls answered what
+        they should not, the call whose page has all clauses that failed is before them.
+        """
         shown = ", ".join(self.calls[:_CALLS])
         if len(self.calls) > _CALLS:
             shown += f" and {len(self.calls) - _CALLS} more calls"
+        pages = {clause.page for clause in self.clauses}
+        failed = self.verdict is Verdict.FAIL and not self.is_registrys
+        if shown and failed and len(pages) == 1 and not pages & {*self.calls}:
+            shown = f"{pages.pop()}, seen in {shown}"
         return f"{shown}: {self.what}" if shown else self.what
 
 
@@ -242,7 +248,7 @@ def _keys_of_blocked(
         yield "model", said.clause, said.call
     if _UNWRITTEN.match(attempt.refusal):
         yield "unwritten", attempt.blocked
-    if attempt.refusal.startswith(f"{attempt.blocked} does not work"):
+    if attempt.in_vain:
         yield "control", attempt.blocked
     elif attempt.crash and not attempt.crash.teardown:
         yield _key_of_crash(attempt)

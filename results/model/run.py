@@ -218,6 +218,16 @@ class Trouble:
         return f"{self.saw} {inside}" + (", hurried" if self.hurried else "")
 
     @property
+    def by(self) -> tuple[str, str]:
+        """The call, and whose it was."""
+        return self.call, self.who
+
+    @property
+    def refuses(self) -> bool:
+        """Whether the call was refused."""
+        return self.what == "refused" or bool(self.clause and self.saw.startswith("returns DAT_"))
+
+    @property
     def subject(self) -> str:
         """What a call that deviates told wrongly, "max_recv_iov" of "max_recv_iov is 1, not 2"; or
         all of what was seen, if it is no value.
@@ -452,6 +462,11 @@ class Attempt:
         if self.blocked:
             return f"not judged, because {self.reason or f'{self.blocked} failed'}"
         return self.seen if self.verdict in NOT_KEPT else self.reason
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether the call that blocked it was granted, and a control found that it does not work."""
+        return bool(self.blocked) and self.refusal.startswith(f"{self.blocked} does not work")
 
     @property
     def ended(self) -> str:
@@ -1173,7 +1188,7 @@ class Run:
         found: dict[tuple[str, str, str, str], tuple[Trouble, dict[str, Case], Attempt]] = {}
         for case in self.cases:
             for attempt in case.ordered:
-                troubles = (*attempt.teardown, *attempt.beside) if attempt.number == 1 else ()
+                troubles = self._troubles(attempt) if attempt.number == 1 else ()
                 for trouble in troubles:
                     if trouble.clause in broken or trouble.told in told:
                         continue
@@ -1194,6 +1209,27 @@ class Run:
             for walk in alone
             if walk.trouble.clause not in broken and walk.trouble.told not in told
         ]
+
+    def _troubles(self, attempt: Attempt) -> list[Trouble]:
+        """What broke beside the clause of an attempt, without what follows from something else. An
+        object that was not freed keeps its parents, and a call that does not work may leave one.
+        """
+        refused = [trouble for trouble in attempt.teardown if trouble.refuses]
+        in_vain = any(
+            call.name in self._in_vain and call.ret == "DAT_SUCCESS"
+            for call in (attempt.calls if self._in_vain else ())
+        )
+        first = {trouble.key for trouble in refused[: 0 if in_vain else 1]}
+        in_teardown = {trouble.by for trouble in refused}
+        teardown = [t for t in attempt.teardown if not t.refuses or t.key in first]
+        follows = [t for t in attempt.beside if t.refuses and (in_vain or t.by in in_teardown)]
+        return teardown + [trouble for trouble in attempt.beside if trouble not in follows]
+
+    @cached_property
+    def _in_vain(self) -> frozenset[str]:
+        """The calls that do not work, by a control, where cases were blocked by them."""
+        blocked = (attempt for case in self.cases for attempt in case.ordered if attempt.blocked)
+        return frozenset(each.blocked for each in blocked if each.in_vain)
 
     def _shown(self, trouble: Trouble) -> bool:
         """Whether a case shows that the call gave the probe no answer. One that returned fails

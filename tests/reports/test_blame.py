@@ -7,6 +7,7 @@ from pathlib import Path
 from junitparser import JUnitXml
 
 from reports.render import FORMATS, render
+from results.model.load import load
 from tests.reports.html_page import Page, with_class, words
 from tests.reports.synthetic_run import Record, SyntheticRun, call, check, setup_calls
 
@@ -257,3 +258,43 @@ def test_what_was_tried_once_says_so(tmp_path: Path) -> None:
         assert said in text
         assert "1 were tried once, since the run did not come to them." in text
     assert told["junit"].count("tried once: it was not run again") == 3
+
+
+def kept_free(*frees: str) -> Record:
+    """What a case leaves behind a dat_evd_free that does nothing: these frees are refused."""
+    calls = [*setup_calls(), call(6, "dat_evd_free", ("evd_handle", "evd#2"))]
+    calls += [
+        call(n, name, ret="DAT_INVALID_STATE", teardown=True) for n, name in enumerate(frees, 7)
+    ]
+    return {"calls": calls, "teardown": [REFUSED | {"call": name} for name in frees]}
+
+
+def test_what_a_refused_free_holds_is_no_finding_of_its_own(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    run.case("both", **kept_free("dat_cno_free", "dat_ia_close"))
+    run.case("both_again", **kept_free("dat_cno_free", "dat_ia_close"))
+    loaded = load(run.write(tmp_path / "one"))
+    assert [(each.trouble.call, len(each.cases)) for each in loaded.breakages] == [
+        ("dat_cno_free", 2)
+    ]
+    run.case("alone", **kept_free("dat_ia_close"))
+    loaded = load(run.write(tmp_path / "other"))
+    assert [(each.trouble.call, len(each.cases)) for each in loaded.breakages] == [
+        ("dat_cno_free", 2),
+        ("dat_ia_close", 1),
+    ]
+
+
+def test_what_a_call_that_does_not_work_left_is_its_finding(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    run.case("left", **kept_free("dat_cno_free", "dat_ia_close"))
+    made = run.case("control", "FAIL", reason="the CNO is in use")
+    why = f"dat_evd_free does not work ({made}: FAIL, the CNO is in use)"
+    site = {"file": "cases/evd/evd_free.c", "line": 3, "text": "dat_evd_free"}
+    step = {"call": "dat_evd_free", "ret": why, "clause": made, "site": site}
+    run.case("behind", "BLOCKED", reason=why, blocked=step, checks=[])
+    run.case("elsewhere", calls=refused_free(), teardown=[REFUSED])
+    loaded = load(run.write(tmp_path))
+    assert [(each.trouble.call, len(each.cases)) for each in loaded.breakages] == [
+        ("dat_ep_free", 1)
+    ]

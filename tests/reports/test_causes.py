@@ -373,7 +373,7 @@ def test_what_a_control_found_is_of_the_cause_of_its_clause(tmp_path: Path) -> N
     found = causes(load(run.write(tmp_path)))
     assert [(cause.extent, cause.name.split(":")[0]) for cause in found] == [
         ("1 clause, and blocks 1 more", "dat_srq_resize"),
-        ("1 clause", "dat_srq_query"),
+        ("1 clause", "dat_srq_resize, seen in dat_srq_query"),
     ]
 
 
@@ -470,7 +470,10 @@ def test_the_widest_first_and_each_named(tmp_path: Path) -> None:
     named = [(cause.extent, cause.name) for cause in causes(loaded)]
     assert named == [
         ("30 clauses", "dat_srq_resize: expected DAT_INVALID_STATE, saw DAT_SUCCESS"),
-        ("5 clauses", "dat_srq_free: expected DAT_INVALID_STATE, saw DAT_SUCCESS"),
+        (
+            "5 clauses",
+            "dat_srq_resize, seen in dat_srq_free: expected DAT_INVALID_STATE, saw DAT_SUCCESS",
+        ),
         ("1 clause", "dat_srq_query: SIGSEGV in libv.so(v_query)"),
         ("1 clause", "dat_evd_wait: no return"),
         ("1 clause", "the clause did not hold"),
