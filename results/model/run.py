@@ -465,7 +465,7 @@ class Attempt:
 
     @property
     def in_vain(self) -> bool:
-        """Whether a control found that the call which blocked it, and was granted, does not work."""
+        """Whether a control found that the call that blocked it does not work."""
         return bool(self.blocked) and self.refusal.startswith(f"{self.blocked} does not work")
 
     @property
