@@ -29,8 +29,9 @@ struct waiter *wait_on_cno(struct test *t, DAT_CNO_HANDLE cno, DAT_TIMEOUT timeo
 struct waiter *wait_in(struct test *t, DAT_RETURN (*call)(void *arg), void *arg);
 
 /*
- * Returns when the waiter waits: it has entered its call and sleeps in it, by the state that the
- * kernel tells of the thread, or polls in it, by the processor time that it spends there. A waiter
+ * Returns when the waiter waits: it has entered its call, and sleeps in it for 10 ms without a
+ * break, by what the kernel tells of the thread; or polls in it, by the processor time that it
+ * spends there, or by many short sleeps. A sleep of a fixed length is none that waits. A waiter
  * that has returned instead ends the case as BLOCKED by its call (must_wait) or as FAIL
  * (expect_wait). If the event deadline passes before the wait is seen, the case ends in ERROR.
  */
@@ -84,9 +85,9 @@ struct racer {
 
 /*
  * Makes all calls at about the same instant, each on a thread of its own: how far they are apart,
- * less than the time of a short call, is drawn. Returns when all have returned; one that does not
- * within the event deadline ends the case as FAIL. True where two of them at least overlapped in
- * time: they met.
+ * less than the time of a short call, is drawn. Returns when all have returned. If some
+ * have not, and no call has returned within the event deadline, the case ends as FAIL. True where
+ * two of them at least overlapped in time: they met.
  */
 #define race(racers_, count_) race_all(t, CHECK_SITE_("race of " #racers_), (racers_), (count_))
 bool race_all(struct test *t, const struct check_site *site, struct racer *racers, size_t count);

@@ -26,6 +26,18 @@ def test_one_that_polls_waits_too(agent_on: Callable[[str], Agent]) -> None:
     assert "it polls in its call" in seen(outcome)
 
 
+def test_one_that_pauses_between_looks_waits_too(agent_on: Callable[[str], Agent]) -> None:
+    outcome = agent_on("wait=pause").run("waiter/wakes")
+    assert outcome.word == "PASS", outcome.reason
+    assert "it sleeps in its call again and again" in seen(outcome)
+
+
+def test_a_pause_before_the_wait_is_no_wait(agent_on: Callable[[str], Agent]) -> None:
+    outcome = agent_on("wait=late").run("waiter/refuses_a_dequeue")
+    assert outcome.word == "PASS", outcome.reason
+    assert "it sleeps in its call" in seen(outcome)
+
+
 def test_a_waiter_that_did_not_wait_proves_nothing(agent_on: Callable[[str], Agent]) -> None:
     agent = agent_on("wait=early")
     outcome = agent.run("waiter/wakes")
@@ -84,8 +96,13 @@ def test_no_race_met_is_broken(agent: Agent) -> None:
 def test_a_call_of_a_race_without_end_fails(agent: Agent) -> None:
     outcome = agent.run("waiter/races_for_ever", event_ms=200)
     assert outcome.word == "FAIL"
-    assert "not all have returned after 200 ms" in outcome.reason
+    assert "not all have returned, nor any call within 200 ms" in outcome.reason
     assert "teardown" not in outcome.verdict
+
+
+def test_many_calls_of_a_race_may_take_longer_than_an_event(agent: Agent) -> None:
+    outcome = agent.run("waiter/races_slowly", event_ms=200)
+    assert outcome.word == "PASS", outcome.reason
 
 
 def test_what_is_drawn_comes_from_the_seed(agent: Agent) -> None:

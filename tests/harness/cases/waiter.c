@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Calls on other threads of a case. */
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "case.h"
@@ -35,6 +36,16 @@ CASE_WITH(waiter, wakes, .needs = 0)
 CASE_WITH(waiter, expects_a_wait, .needs = 0)
 {
         expect_wait(wait_on_evd(t, evd_with(t), DAT_TIMEOUT_INFINITE, 1));
+}
+
+CASE_WITH(waiter, refuses_a_dequeue, .needs = 0)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+        DAT_EVENT event;
+
+        must_wait(waiter);
+        expect(dat_evd_dequeue(evd, &event), DAT_INVALID_STATE);
 }
 
 CASE_WITH(waiter, two_thresholds, .needs = 0)
@@ -138,6 +149,30 @@ CASE_WITH(waiter, races_for_ever, .needs = 0)
         struct racer racers[] = {{.call = wait_for_ever}, {.call = call_away, .arg = evd_with(t)}};
 
         race(racers, 2);
+}
+
+/* Its calls take half a second together. */
+static DAT_RETURN call_slowly(void *evd)
+{
+        const struct timespec pause = {.tv_nsec = 25000000};
+        DAT_EVENT event;
+
+        for (int i = 0; i < 20; i++) {
+                dat_evd_dequeue(evd, &event);
+                nanosleep(&pause, NULL);
+        }
+        return DAT_SUCCESS;
+}
+
+CASE_WITH(waiter, races_slowly, .needs = 0)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        struct racer racers[] = {{.call = call_slowly, .arg = evd},
+                                 {.call = call_slowly, .arg = evd}};
+
+        race(racers, 2);
+        expect(racers[0].ret, DAT_SUCCESS);
+        expect(racers[1].ret, DAT_SUCCESS);
 }
 
 CASE_WITH(waiter, draws, .needs = 0)

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ struct object {
         DAT_PVOID pointers[QUEUE]; /* of an EVD: what its software events point at, */
         int events, taken;         /* how many have come and how many are taken */
         bool unwaitable;
+        bool waiting; /* a thread, on an EVD */
 };
 
 static DAT_PROVIDER table;
@@ -268,12 +270,35 @@ static bool take_event(struct object *evd, DAT_EVENT *event)
         return true;
 }
 
+static void pause_ms(long ms)
+{
+        const struct timespec pause = {.tv_nsec = ms * 1000000};
+
+        nanosleep(&pause, NULL);
+}
+
+/* The pauses of one who gets ready to wait: short ones that a signal may end, and a long one. */
+static void get_ready(void)
+{
+        const struct timespec moment = {.tv_nsec = 3000000};
+        sigset_t signals;
+
+        sigemptyset(&signals);
+        for (int i = 0; i < 3; i++)
+                sigtimedwait(&signals, NULL, &moment);
+        pause_ms(60);
+}
+
 /* Waits for events to come until then; one that polls asks again and again. */
 static bool has_events(struct object *evd, DAT_COUNT threshold, const struct timespec *until)
 {
         while (evd->events - evd->taken < threshold && !evd->unwaitable) {
                 if (is_wanted("wait=poll")) {
                         pthread_mutex_unlock(&mutex);
+                        pthread_mutex_lock(&mutex);
+                } else if (is_wanted("wait=pause")) {
+                        pthread_mutex_unlock(&mutex);
+                        pause_ms(15);
                         pthread_mutex_lock(&mutex);
                 } else if (!until) {
                         pthread_cond_wait(&came, &mutex);
@@ -308,12 +333,16 @@ static DAT_RETURN evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT
         until.tv_nsec += (long)(timeout % 1000000) * 1000;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
+        if (is_wanted("wait=late"))
+                get_ready();
         pthread_mutex_lock(&mutex);
+        evd->waiting = true;
         if (has_events(evd, threshold, timeout == DAT_TIMEOUT_INFINITE ? NULL : &until) &&
             take_event(evd, event))
                 ret = DAT_SUCCESS;
         else if (evd->unwaitable)
                 ret = FAIL(DAT_INVALID_STATE);
+        evd->waiting = false;
         *more = evd->events - evd->taken;
         pthread_mutex_unlock(&mutex);
         return ret;
@@ -327,6 +356,10 @@ static DAT_RETURN evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
         if (!evd)
                 return FAIL(DAT_INVALID_HANDLE);
         pthread_mutex_lock(&mutex);
+        if (evd->waiting) {
+                pthread_mutex_unlock(&mutex);
+                return FAIL(DAT_INVALID_STATE);
+        }
         taken = take_event(evd, event);
         pthread_mutex_unlock(&mutex);
         return taken ? DAT_SUCCESS : FAIL(DAT_QUEUE_EMPTY);
