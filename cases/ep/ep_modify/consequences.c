@@ -642,22 +642,25 @@ static void expect_flush(struct test *t, DAT_EVD_HANDLE evd)
         expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
 }
 
-/* All three EVDs are new, and get the connection event, the disconnect event and the flushes. */
+/*
+ * All three EVDs are new, and get the connection event, the disconnect event and the flushes. They
+ * take the place of others that were new, too.
+ */
 CASE(ep_modify, new_evds_to_the_end)
 {
-        uint64_t made[3];
+        uint64_t made[6];
         struct buf *buf = buf_with(t);
         DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
         DAT_EP_HANDLE ep;
         DAT_RMR_TRIPLET remote;
         struct peer_ep *end;
 
-        for (int i = 0; i < 3; i++)
-                made[i] = ep_new_object(t, &ep_parameters[evds[i].parameter]);
+        for (int i = 0; i < 6; i++)
+                made[i] = ep_new_object(t, &ep_parameters[evds[i % 3].parameter]);
         ep = reading_ep(t, DAT_HANDLE_NULL);
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 6; i++) {
                 struct ep_change change =
-                    ep_change_of(t, &ep_parameters[evds[i].parameter], ep, made[i]);
+                    ep_change_of(t, &ep_parameters[evds[i % 3].parameter], ep, made[i]);
 
                 expect_ep_change(t, &change);
         }
@@ -826,6 +829,21 @@ CASE(ep_modify, after_rsp_free)
         struct ep_change change;
 
         release(t, ep_rsp(t, ep));
+        must_that(ep_state(t, ep) == DAT_EP_STATE_UNCONNECTED, "the EP is not Unconnected again");
+        change = ep_change_of(t, &ep_parameters[EP_PARAM_pz_handle], ep, (uint64_t)(uintptr_t)zone);
+        expect_ep_change(t, &change);
+        change = ep_change_of(t, &ep_parameters[EP_PARAM_max_recv_dtos], ep, 0);
+        expect_ep_change(t, &change);
+}
+
+CASE(ep_modify, after_reject)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_EP_ATTR few = ep_attr_few(t);
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, .attr = &few);
+        struct ep_change change;
+
+        release(t, ep_request(t, ep));
         must_that(ep_state(t, ep) == DAT_EP_STATE_UNCONNECTED, "the EP is not Unconnected again");
         change = ep_change_of(t, &ep_parameters[EP_PARAM_pz_handle], ep, (uint64_t)(uintptr_t)zone);
         expect_ep_change(t, &change);

@@ -82,6 +82,37 @@ CASE(ep_modify, late_change_gone_by_reset)
         expect_ep_bears(t, ep);
 }
 
+static const struct refused {
+        const char *id;
+        DAT_EP_STATE state;
+        enum ep_parameter_id bad; /* asked for beside a good one */
+        int value;
+} refused[] = {
+    {"invalid_value", DAT_EP_STATE_UNCONNECTED, EP_PARAM_max_request_iov, -1},
+    {"never_modifiable", DAT_EP_STATE_UNCONNECTED, EP_PARAM_ep_state, DAT_EP_STATE_CONNECTED},
+    {"late", DAT_EP_STATE_DISCONNECTED, EP_PARAM_max_recv_iov, 1},
+};
+
+/* What the refused call changed, if anything (EP-13), it changed before the next one. */
+FAMILY(ep_modify, refused_not_done_by_next, refused)
+{
+        DAT_EP_ATTR few = ep_attr_few(t);
+        DAT_EP_HANDLE ep = ep_in(t, row->state, .attr = &few);
+        struct ep_change change = ep_change_of(t, &ep_parameters[EP_PARAM_max_recv_dtos], ep, 0);
+        const struct ep_parameter *bad = &ep_parameters[row->bad];
+
+        ep_value_set(&change.asked, bad, (uint64_t)row->value);
+        must_that(!dat_is(dat_ep_modify(ep, change.parameter->field | bad->field, &change.asked),
+                          DAT_SUCCESS),
+                  "a change was granted that is to be refused");
+        if (row->state == DAT_EP_STATE_DISCONNECTED)
+                must(dat_ep_reset(ep));
+
+        change = ep_change_of(t, &ep_parameters[EP_PARAM_max_request_dtos], ep, 0);
+        expect_ep_change(t, &change);
+        expect_ep_bears(t, ep);
+}
+
 FAMILY(ep_modify, never_modifiable_keeps, fixed)
 {
         struct ep_change change =

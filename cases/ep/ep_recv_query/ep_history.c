@@ -5,6 +5,8 @@
 #include "cases/ep/shared/connect.h"
 #include "cases/ep/shared/creation.h"
 #include "cases/ep/shared/states.h"
+#include "cases/evd/shared/dispatcher.h"
+#include "cases/shared/loop.h"
 #include "cases/shared/point.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_recv_query.h"
@@ -139,6 +141,29 @@ static DAT_COUNT was_reconnected(struct test *t, struct own *own)
         own_send(own, 1);
         own_expect_messages(t, own, 1);
         return 3;
+}
+
+/* Each time it accepted a request. */
+static DAT_COUNT was_passive_again(struct test *t, struct own *own)
+{
+        const struct buf *from = buf_with(t);
+
+        for (int connection = 1; connection <= 2; connection++) {
+                struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+
+                loop.passive = own->ep;
+                own_post(t, own, POSTS);
+                loop_join(t, &loop);
+                loop_post_send(t, loop.active, from, 0);
+                must_dto(own->evd);
+                if (connection == 2)
+                        break;
+                must(dat_ep_disconnect(own->ep, DAT_CLOSE_ABRUPT_FLAG));
+                must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+                expect_flushes(t, own->evd, POSTS - 1);
+                must(dat_ep_reset(own->ep));
+        }
+        return POSTS - 1;
 }
 
 /* Nothing but dat_evd_dequeue reaped. */
@@ -423,6 +448,38 @@ static DAT_COUNT had_evd_resized(struct test *t, struct own *own)
         return POSTS - 2;
 }
 
+/* Messages have come to an EVD of this kind, where their completions stand unreaped. */
+static DAT_COUNT delivered_to(struct test *t, struct own *own, DAT_EVD_HANDLE evd)
+{
+        own->evd = evd;
+        own->ep = ep_with(t, .recv_evd = evd);
+        own_post(t, own, POSTS);
+        own->end = peer_connect(peer(t), own->ep);
+        own_deliver(t, own, 2);
+        return POSTS - 2;
+}
+
+static DAT_COUNT had_cno(struct test *t, struct own *own)
+{
+        return delivered_to(t, own, evd_with(t, .cno = cno_new(t)));
+}
+
+static DAT_COUNT had_evd_disabled(struct test *t, struct own *own)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .cno = cno_new(t));
+
+        must(dat_evd_disable(evd));
+        return delivered_to(t, own, evd);
+}
+
+static DAT_COUNT had_evd_unwaitable(struct test *t, struct own *own)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+
+        must(dat_evd_set_unwaitable(evd));
+        return delivered_to(t, own, evd);
+}
+
 /* Which leaves all as it is (EP-30). */
 static DAT_COUNT had_change_refused(struct test *t, struct own *own)
 {
@@ -467,6 +524,10 @@ static const struct history {
     {"not_heard", was_not_heard},
     {"evd_resized", had_evd_resized},
     {"change_refused", had_change_refused},
+    {"passive_again", was_passive_again},
+    {"cno", had_cno},
+    {"evd_disabled", had_evd_disabled},
+    {"evd_unwaitable", had_evd_unwaitable},
 };
 
 FAMILY(ep_recv_query, after, histories)

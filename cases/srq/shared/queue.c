@@ -114,6 +114,14 @@ struct flow flow_open(struct test *t, const struct queue *queue, DAT_EVD_HANDLE 
                              .length = queue->length};
 }
 
+struct flow flow_by(struct test *t, const struct queue *queue, const struct ep_route *route)
+{
+        DAT_EP_HANDLE ep = ep_by(t, route, .srq = queue->srq);
+
+        return (struct flow){
+            .ep = ep, .evd = ep_recv_evd(t, ep), .end = ep_end(t, ep), .length = queue->length};
+}
+
 struct flow flow_with_sends(struct test *t, const struct queue *queue, int count)
 {
         DAT_EVD_HANDLE evd = evd_with(t);

@@ -76,6 +76,9 @@ void expect_room(struct test *t, const struct queue *queue, DAT_COUNT count);
 /* Connects a new EP of the SRQ. Null for `evd`: it reports receives to an EVD of its own. */
 struct flow flow_open(struct test *t, const struct queue *queue, DAT_EVD_HANDLE evd);
 
+/* The same by one route of an EP into Connected, as EACH_EP_ROUTE() has them. */
+struct flow flow_by(struct test *t, const struct queue *queue, const struct ep_route *route);
+
 /* Connects an EP of the SRQ that has one EVD for all, where so many sends of it stand unreaped. */
 struct flow flow_with_sends(struct test *t, const struct queue *queue, int count);
 

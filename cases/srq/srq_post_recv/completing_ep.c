@@ -92,6 +92,40 @@ CASE(srq_post_recv, completion_names_ep)
         }
 }
 
+/* The message was too long. The EP that has its connection later is asked first. */
+CASE(srq_post_recv, failed_completion_names_ep)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EVD_HANDLE evd = evd_with(t);
+        struct flow flows[2] = {flow_open(t, &queue, evd), flow_open(t, &queue, evd)};
+
+        for (int i = 1; i >= 0; i--) {
+                DAT_DTO_COMPLETION_EVENT_DATA dto;
+
+                expect_posts(t, &queue, 1);
+                peer_send(flows[i].end, .length = MESSAGE + 1);
+                dto = expect_event(evd, DAT_DTO_COMPLETION_EVENT)
+                          .event_data.dto_completion_event_data;
+                must_that(dto.status != DAT_DTO_SUCCESS, "a receive held more than it can");
+                expect_that(dto.ep_handle == flows[i].ep,
+                            "the completion is not of the EP to which the message came");
+                expect_quiet(evd);
+        }
+}
+
+CASE(srq_post_recv, connected_by_each_route)
+{
+        EACH_EP_ROUTE (route, DAT_EP_STATE_CONNECTED) {
+                struct queue queue = queue_with(t, 8);
+                struct flow flow = flow_by(t, &queue, route);
+
+                for (int i = 0; i < 2; i++) {
+                        expect_posts(t, &queue, 4);
+                        expect_traffic(t, &queue, &flow, 4);
+                }
+        }
+}
+
 CASE(srq_post_recv, completion_on_recv_evd)
 {
         struct queue queue = queue_with(t, 8);

@@ -224,37 +224,43 @@ CASE(srq_query, every_mask_in_use)
         }
 }
 
+/* Whichever way the EP was connected. */
 CASE(srq_query, available_after_disconnect)
 {
-        DAT_COUNT left = 3;
-        DAT_EVENT event;
-        struct queue queue = queue_with(t, 8);
-        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        EACH_EP_ROUTE (route, DAT_EP_STATE_CONNECTED) {
+                DAT_COUNT left = 3;
+                DAT_EVENT event;
+                struct queue queue = queue_with(t, 8);
+                struct flow flow = flow_by(t, &queue, route);
 
-        queue_post(t, &queue, 5);
-        flow_deliver(t, &flow, 2);
-        flow_break(t, &flow);
-        expect_messages(t, &queue, &flow, 2);
-        settle(t);
-        /* What is flushed the EP had taken (SRQ-26). */
-        while (dat_is(dat_evd_dequeue(flow.evd, &event), DAT_SUCCESS))
-                left--;
+                queue_post(t, &queue, 5);
+                flow_deliver(t, &flow, 2);
+                flow_break(t, &flow);
+                expect_messages(t, &queue, &flow, 2);
+                settle(t);
+                /* What is flushed the EP had taken (SRQ-26). */
+                while (dat_is(dat_evd_dequeue(flow.evd, &event), DAT_SUCCESS))
+                        left--;
 
-        expect_count(t, available(t, queue.srq), left);
+                expect_count(t, available(t, queue.srq), left);
+        }
 }
 
 CASE(srq_query, outstanding_after_disconnect)
 {
-        struct queue queue = queue_with(t, 8);
-        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        EACH_EP_ROUTE (route, DAT_EP_STATE_CONNECTED) {
+                struct queue queue = queue_with(t, 8);
+                struct flow flow = flow_by(t, &queue, route);
 
-        queue_post(t, &queue, 5);
-        flow_deliver(t, &flow, 2);
-        flow_break(t, &flow);
+                queue_post(t, &queue, 5);
+                flow_deliver(t, &flow, 2);
+                expect_count(t, outstanding(t, queue.srq), 5);
+                flow_break(t, &flow);
 
-        expect_count(t, outstanding(t, queue.srq), 5);
-        must_dto(flow.evd);
-        expect_count(t, outstanding(t, queue.srq), 4);
+                expect_count(t, outstanding(t, queue.srq), 5);
+                must_dto(flow.evd);
+                expect_count(t, outstanding(t, queue.srq), 4);
+        }
 }
 
 CASE(srq_query, outstanding_on_changed_evd)

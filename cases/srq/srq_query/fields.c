@@ -195,6 +195,19 @@ CASE(srq_query, low_watermark_set_again)
         }
 }
 
+CASE(srq_query, low_watermark_above_first_size)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+        DAT_COUNT mark;
+
+        must(dat_srq_resize(srq, srq_size_above(t, srq, 8)));
+        mark = srq_size(t, srq);
+        must(dat_srq_set_lw(srq, mark));
+
+        expect_eq(srq_query_queried(t, srq, DAT_SRQ_FIELD_LOW_WATERMARK).low_watermark, mark);
+        expect_eq(srq_query_queried(t, srq, DAT_SRQ_FIELD_ALL).low_watermark, mark);
+}
+
 #define COURSE_MARK 3
 
 /* A connection of an EP of the SRQ comes and ends. Returns the EP. */

@@ -286,16 +286,20 @@ CASE(srq_resize, after_reaping_failed)
         expect_granted(t, queue.srq, 3 - reap_failed(t, &flow));
 }
 
+/* Whichever way it was connected. */
 CASE(srq_resize, below_completed_of_disconnected_ep)
 {
-        struct queue queue = queue_with(t, 8);
-        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        EACH_EP_ROUTE (route, DAT_EP_STATE_CONNECTED) {
+                struct queue queue = queue_with(t, 8);
+                struct flow flow = flow_by(t, &queue, route);
 
-        queue_post(t, &queue, 4);
-        flow_deliver(t, &flow, 4);
-        flow_break(t, &flow);
+                queue_post(t, &queue, 4);
+                flow_deliver(t, &flow, 4);
+                expect_refusal(t, queue.srq, 3);
+                flow_break(t, &flow);
 
-        expect_refusal(t, queue.srq, 3);
+                expect_refusal(t, queue.srq, 3);
+        }
 }
 
 CASE(srq_resize, granted_with_completed_of_disconnected_ep)

@@ -8,6 +8,7 @@
 
 #define LONG_MESSAGE ((size_t)128 * 1024) /* bytes */
 #define MANY         50                   /* repetitions */
+#define SEVERAL      3                    /* of what is done one by one */
 #define ENOUGH       8                    /* calls that met messages on their way */
 #define MOMENTS      3000                 /* in which any message has come */
 
