@@ -197,6 +197,14 @@ static _Noreturn void peer_gone(struct peer *peer, const char *what)
         test_end(peer->t, VERDICT_ERROR, "%s: the peer has ended (%s)", what, reason);
 }
 
+/* A peer accepts with EPs of its own, which a provider may not let it do at a PSP. */
+static bool makes_all_eps(struct test *t, const char *call, const char *ret)
+{
+        return call && strcmp(call, "dat_psp_create") == 0 &&
+               strcmp(ret, "DAT_MODEL_NOT_SUPPORTED") == 0 &&
+               (int)provider_attr_if_told(t)->ep_creator == DAT_PSP_CREATES_EP_ALWAYS;
+}
+
 /* What the peer could not do is the provider's failure where the peer names a call. */
 static _Noreturn void peer_refused(struct peer *peer, const json_t *data, const char *what)
 {
@@ -205,6 +213,8 @@ static _Noreturn void peer_refused(struct peer *peer, const json_t *data, const 
 
         if (call && strcmp(what, "wait_connected") == 0)
                 accepts_must_show(peer->t);
+        if (makes_all_eps(peer->t, call, text_of(data, "ret", "")))
+                unsupported(peer->t, "ep_creator: the peer has no PSP for EPs of its own");
         if (call)
                 step_failed(peer->t, STEP_SITE_(peer->t), call, text_of(data, "ret", why),
                             "the peer could not %s: %s", what, why);

@@ -79,6 +79,13 @@ def test_peer_that_cannot_obey(agent_on: Callable[[str], Agent]) -> None:
     )
 
 
+def test_peer_that_may_make_no_ep(agent_on: Callable[[str], Agent]) -> None:
+    """The provider declares that it makes the EPs of all PSPs itself."""
+    outcome = agent_on("psp=of_provider").run("harness/asks_too_much_of_peer")
+    assert outcome.word == "UNSUPPORTED"
+    assert outcome.reason.startswith("ep_creator: ")
+
+
 def test_peer_that_crashes(agent_on: Callable[[str], Agent]) -> None:
     outcome = agent_on("psp=crash").run("harness/asks_too_much_of_peer")
     assert outcome.word == "BLOCKED"

@@ -149,6 +149,8 @@ static DAT_RETURN ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async, DAT_IA_ATTR_
                 provider_attr->srq_supported = !is_wanted("srq=absent");
                 if (is_wanted("attributes=unwritten"))
                         provider_attr->srq_supported = untouched;
+                if (is_wanted("psp=of_provider"))
+                        provider_attr->ep_creator = DAT_PSP_CREATES_EP_ALWAYS;
                 provider_attr->srq_info_supported = 3;
                 provider_attr->completion_flags_supported = DAT_COMPLETION_UNSIGNALLED_FLAG;
         }
@@ -486,6 +488,8 @@ static DAT_RETURN psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual, DAT_EVD_HANDL
         (void)evd;
         (void)flags;
         MISBEHAVE("psp");
+        if (is_wanted("psp=of_provider"))
+                return FAIL(DAT_MODEL_NOT_SUPPORTED);
         if (!find(ia, DAT_HANDLE_TYPE_IA))
                 return FAIL(DAT_INVALID_HANDLE);
         return make(ia, DAT_HANDLE_TYPE_PSP, psp);
