@@ -198,6 +198,7 @@ FAMILY(ep_post_send, solicited_shape_wakes, shapes)
         struct waiter *waiter;
         struct woken woken;
 
+        must_carry(t, row->length);
         must(recv_vector(loop.passive, &to, 2, PLAIN));
         waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
         must_wait(waiter);
@@ -236,6 +237,7 @@ FAMILY(ep_post_send, unsolicited_wakes_nobody, unsolicited)
         struct waiter *waiter;
         struct woken woken;
 
+        must_carry(t, row->shape.length);
         for (uint64_t i = 0; i < 2; i++)
                 must(recv_vector(loop.passive, &to, i, PLAIN));
         waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
@@ -260,6 +262,7 @@ FAMILY(ep_post_send, suppressed_shape, shapes)
         struct vector from = vector_with(t, .length = row->length, .segments = row->segments);
         struct vector to = vector_with(t, .length = row->length + 1);
 
+        must_carry(t, row->length);
         for (uint64_t i = 0; i < 2; i++)
                 must(recv_vector(loop.passive, &to, i, PLAIN));
         expect(send_vector(loop.active, &from, 0, SUPPRESS), DAT_SUCCESS);

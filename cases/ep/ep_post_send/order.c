@@ -136,6 +136,7 @@ CASE(ep_post_send, after_rdma_write)
         struct vector to = vector_with(t, .length = 100000);
         DAT_RMR_TRIPLET remote = vector_remote(&to);
 
+        must_carry(t, 100000);
         vector_fill(t, &from, 7);
         must_line_recv(t, &line, 1);
         must(dat_ep_post_rdma_write(loop.active, 1, from.iov, COOKIE(70), &remote, PLAIN));

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "case/ep_attr.h"
+
 #define READS 4
 
 const struct rdma_kind rdma_write = {
@@ -53,6 +55,8 @@ DAT_EP_ATTR rdma_attr(struct test *t, const struct rdma_kind *kind, struct rdma_
                                                     .request_flags = opts.request_flags});
         DAT_COUNT segments = opts.split ? opts.split->segments : opts.segments;
 
+        if (!opts.most && opts.length <= EP_ATTR_MESSAGE_MAX)
+                must_carry(t, opts.length);
         if (segments > 1 && kind->reads && segments > ia_attr(t)->max_iov_segments_per_rdma_read)
                 unsupported(t, "max_iov_segments_per_rdma_read: fewer than the case has");
         if (segments > 1 && !kind->reads && segments > ia_attr(t)->max_iov_segments_per_rdma_write)

@@ -481,6 +481,14 @@ DAT_EP_ATTR transfer_attr(struct test *t, struct transfer_opts opts)
         return attr;
 }
 
+void must_carry(struct test *t, size_t length)
+{
+        DAT_EP_ATTR attr = transfer_attr(t, (struct transfer_opts){.segments = 1});
+
+        if (length > attr.max_message_size || length > attr.max_rdma_size)
+                unsupported(t, "max_message_size, max_rdma_size: less than the case transfers");
+}
+
 struct loop transfer_make(struct test *t, struct transfer_opts opts)
 {
         DAT_EP_ATTR active = transfer_attr(t, opts);
