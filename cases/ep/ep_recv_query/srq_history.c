@@ -135,6 +135,16 @@ static void srq_had_sibling(struct test *t, struct queue *queue, struct flow *fl
         flow_deliver(t, &sibling, POSTS - 2);
 }
 
+static void srq_ep_was_passive(struct test *t, struct queue *queue, struct flow *flow)
+{
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, .srq = queue->srq);
+
+        *flow = (struct flow){
+            .ep = ep, .evd = ep_recv_evd(t, ep), .end = must_connect(ep), .length = queue->length};
+        queue_post(t, queue, POSTS);
+        flow_deliver(t, flow, POSTS);
+}
+
 static const struct srq_history {
         const char *id;
         void (*make)(struct test *t, struct queue *queue, struct flow *flow);
@@ -153,6 +163,7 @@ static const struct srq_history {
     {"shared_evd", srq_had_other_on_evd},
     {"evd_resized", srq_had_evd_resized},
     {"sibling_freed", srq_had_sibling_freed},
+    {"passive", srq_ep_was_passive},
 };
 
 FAMILY(ep_recv_query, srq_after, srq_histories)

@@ -2,6 +2,7 @@
 /* dat_srq_query: the counts. */
 #include "case/limits.h"
 #include "cases/ep/shared/endpoint.h"
+#include "cases/evd/shared/dispatcher.h"
 #include "cases/shared/masks.h"
 #include "cases/srq/shared/queue.h"
 #include "cases/srq/srq_query/fixtures.h"
@@ -263,16 +264,22 @@ CASE(srq_query, outstanding_after_disconnect)
         }
 }
 
+/* An EVD without a CNO, and one with. */
 CASE(srq_query, outstanding_on_changed_evd)
 {
-        struct queue queue = queue_with(t, 8);
-        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        const DAT_CNO_HANDLE cnos[] = {DAT_HANDLE_NULL, cno_new(t)};
 
-        queue_post(t, &queue, 3);
-        flow_deliver(t, &flow, 2);
-        for (int turn = 0; turn < EVD_TURNS; turn++) {
-                evd_turn(t, flow.evd, turn);
+        for (int i = 0; i < 2; i++) {
+                struct queue queue = queue_with(t, 8);
+                struct flow flow = flow_open(t, &queue, evd_with(t, .cno = cnos[i]));
+
+                queue_post(t, &queue, 3);
+                flow_deliver(t, &flow, 2);
                 expect_count(t, outstanding(t, queue.srq), 3);
+                for (int turn = 0; turn < EVD_TURNS; turn++) {
+                        evd_turn(t, flow.evd, turn);
+                        expect_count(t, outstanding(t, queue.srq), 3);
+                }
         }
 }
 

@@ -111,16 +111,20 @@ CASE(srq_resize, unconnected_ep)
         expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
 }
 
+/* Whichever way it was connected. */
 CASE(srq_resize, connected_ep)
 {
-        struct queue queue = queue_with(t, 8);
-        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        EACH_EP_ROUTE (route, DAT_EP_STATE_CONNECTED) {
+                struct queue queue = queue_with(t, 8);
+                struct flow flow = flow_by(t, &queue, route);
 
-        expect(dat_srq_resize(queue.srq, srq_size_above(t, queue.srq, 8)), DAT_SUCCESS);
-        expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
+                expect(dat_srq_resize(queue.srq, srq_size_above(t, queue.srq, 8)), DAT_SUCCESS);
+                expect(dat_srq_resize(queue.srq, 4), DAT_SUCCESS);
 
-        queue_post(t, &queue, 1);
-        expect_traffic(t, &queue, &flow, 1);
+                queue_post(t, &queue, 1);
+                expect_available(t, srq_param(t, queue.srq).available_dto_count, &flow, 1, 1);
+                expect_traffic(t, &queue, &flow, 1);
+        }
 }
 
 /* What was made for four messages holds the rest, from the first to the last. */
