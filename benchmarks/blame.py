@@ -57,7 +57,7 @@ MODES = {
 # A query tells one of its fields wrongly; which one is drawn from the rows of faults/.
 FIELD = "field"
 # What the probe of an agent calls too: then it is to meet the fault, and not the whole IA.
-PROBED = {"dat_ia_query", "dat_ep_query", "dat_ep_get_status"}
+PROBED = {"dat_ia_query", "dat_ep_query", "dat_ep_get_status", "dat_evd_wait", "dat_evd_dequeue"}
 # Without these no IA is opened, and no case runs.
 VITAL = {"dat_ia_open", "dat_ia_close"}
 WHOLE_IA = "whole"

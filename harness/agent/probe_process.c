@@ -16,16 +16,22 @@
 #include "evidence/trace.h"
 
 #define REGISTRY_MAX 64
+#define WAIT_US      1000
 
-static bool failed(struct probe *probe, const char *what, DAT_RETURN ret)
+static void refused(struct probe *probe, const char *what, DAT_RETURN ret)
 {
         char type[API_NAME_SPACE];
         char subtype[API_NAME_SPACE];
 
-        if (dat_is(ret, DAT_SUCCESS))
-                return false;
         snprintf(probe->reason, sizeof(probe->reason), "%s(\"%s\") returned %s, %s", what,
                  probe->ia, api_return_name(ret, type), api_subtype_name(ret, subtype));
+}
+
+static bool failed(struct probe *probe, const char *what, DAT_RETURN ret)
+{
+        if (dat_is(ret, DAT_SUCCESS))
+                return false;
+        refused(probe, what, ret);
         return true;
 }
 
@@ -131,6 +137,31 @@ static bool begins(struct probe *probe, const struct probe_job *job, enum unaske
         return true;
 }
 
+/* Whether an EVD without events says so by a call by which fixtures take events. */
+static bool says_empty(struct probe *probe, enum unasked call, DAT_RETURN ret, DAT_RETURN empty)
+{
+        if (dat_is(ret, empty) || dat_is(ret, DAT_SUCCESS))
+                return true;
+        refused(probe, unasked_call(call), ret);
+        return false;
+}
+
+static bool look_at_evd(struct probe *probe, const struct probe_job *job, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        if (begins(probe, job, UNASKED_EVD_WAIT) &&
+            !says_empty(probe, UNASKED_EVD_WAIT, dat_evd_wait(evd, WAIT_US, 1, &event, &more),
+                        DAT_TIMEOUT_EXPIRED))
+                return false;
+        if (begins(probe, job, UNASKED_EVD_DEQUEUE) &&
+            !says_empty(probe, UNASKED_EVD_DEQUEUE, dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY))
+                return false;
+        probe->asking = 0;
+        return true;
+}
+
 /* Makes the queries by which fixtures look at an EP. Whatever they return, they do return. */
 static void look_at_ep(struct probe *probe, const struct probe_job *job, DAT_EP_HANDLE ep)
 {
@@ -187,6 +218,19 @@ static void ask_ep(struct probe *probe, const struct probe_job *job, DAT_IA_HAND
         dat_pz_free(pz);
 }
 
+/* Makes an EVD for a look, and frees it. Without an EVD nothing is asked. */
+static bool ask_evd(struct probe *probe, const struct probe_job *job, DAT_IA_HANDLE ia)
+{
+        DAT_EVD_HANDLE evd = make_evd(ia, DAT_EVD_DTO_FLAG);
+
+        if (!evd)
+                return true;
+        if (!look_at_evd(probe, job, evd))
+                return false;
+        dat_evd_free(evd);
+        return true;
+}
+
 static void look(struct probe *probe, const struct probe_job *job)
 {
         DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
@@ -206,6 +250,8 @@ static void look(struct probe *probe, const struct probe_job *job)
         }
         dl_iterate_phdr(find_library, probe);
         preload_note(probe);
+        if (job->looks && !ask_evd(probe, job, ia))
+                return;
         if (job->looks)
                 ask_ep(probe, job, ia, look_at_ep);
         else if (job->asks == PROBE_ASKS_ALL && !ask_all(probe, ia))

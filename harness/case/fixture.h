@@ -254,6 +254,12 @@ DAT_EVENT fixture_event(struct test *t, const struct check_site *site, DAT_EVD_H
 void fixture_quiet(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd);
 
 /*
+ * Takes an event that is there, or returns DAT_QUEUE_EMPTY. The call is dat_evd_dequeue(); it is
+ * dat_evd_wait() where a probe got an answer from this one only, and the page is another one.
+ */
+DAT_RETURN fixture_event_now(struct test *t, DAT_EVD_HANDLE evd, DAT_EVENT *event);
+
+/*
  * Takes the async event that the last call may have raised about `handle` (a watermark already
  * passed, say), waiting one quiet period for it. Returns whether there was one.
  */

@@ -86,7 +86,7 @@ void later_event_expect(struct test *t, const struct check_site *site, DAT_EP_HA
         DAT_EVENT event;
 
         memset(&event, 0, sizeof(event));
-        check_expect(t, site, dat_evd_dequeue(ep_connect_evd(t, ep), &event),
+        check_expect(t, site, fixture_event_now(t, ep_connect_evd(t, ep), &event),
                      DAT_SET_(DAT_QUEUE_EMPTY), 1);
         later_event_told(t, site, ep, number);
 }

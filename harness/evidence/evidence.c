@@ -145,9 +145,9 @@ bool verdict_get(const struct sealed_verdict *from, const uint64_t *key, struct 
 const char *unasked_call(enum unasked call)
 {
         static const char *const names[UNASKED_COUNT] = {
-            [UNASKED_IA_QUERY] = "dat_ia_query",
-            [UNASKED_EP_QUERY] = "dat_ep_query",
-            [UNASKED_EP_STATUS] = "dat_ep_get_status",
+            [UNASKED_IA_QUERY] = "dat_ia_query",       [UNASKED_EP_QUERY] = "dat_ep_query",
+            [UNASKED_EP_STATUS] = "dat_ep_get_status", [UNASKED_EVD_WAIT] = "dat_evd_wait",
+            [UNASKED_EVD_DEQUEUE] = "dat_evd_dequeue",
         };
 
         return names[call];

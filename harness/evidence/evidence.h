@@ -185,7 +185,14 @@ struct stacks {
 };
 
 /* The calls that fixtures do without if a probe got no answer from them. */
-enum unasked { UNASKED_IA_QUERY, UNASKED_EP_QUERY, UNASKED_EP_STATUS, UNASKED_COUNT };
+enum unasked {
+        UNASKED_IA_QUERY,
+        UNASKED_EP_QUERY,
+        UNASKED_EP_STATUS,
+        UNASKED_EVD_WAIT,
+        UNASKED_EVD_DEQUEUE,
+        UNASKED_COUNT,
+};
 
 /* The name of such a call. */
 const char *unasked_call(enum unasked call);

@@ -2,7 +2,8 @@
 """Findings by cause: one defect of a provider may fail a hundred clauses, and block more."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile
 
@@ -55,6 +56,8 @@ _LONGEST = 200
 _CALLS = 3
 
 Key = tuple[object, ...]
+# Keys that say which sentence is broken, and not how a finding ended.
+_OF_A_CLAUSE = ("model", "told", "clause")
 
 
 @dataclass(frozen=True)
@@ -169,15 +172,18 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
         trouble.clause for case in cases for each in case.attempts for trouble in each.beside
     }
     broken = {case.id for case in cases if case.worst in NOT_KEPT}
+    keys_of: dict[int, set[Key]] = {}
+    for place, case in enumerate(cases):
+        if case.worst in verdicts and case.decisive is not None:
+            # What the registry got wrong, no provider did; a call that blocks is the provider's.
+            blame = "provider" if case.worst is Verdict.BLOCKED else case.clause.blame
+            own = _keys(case.decisive, harmless, broken)
+            keys_of[place] = {(blame, *key) for key in own}
+    _drop_doubtful(keys_of)
     groups: dict[int, tuple[dict[int, Case], set[Key]]] = {}
     by_key: dict[Key, int] = {}
-    for place, case in enumerate(cases):
-        if case.worst not in verdicts or case.decisive is None:
-            continue
-        group = {place: case}
-        # What the registry got wrong, no provider did; a call that blocks is the provider's.
-        blame = "provider" if case.worst is Verdict.BLOCKED else case.clause.blame
-        keys = {(blame, *key) for key in _keys(case.decisive, harmless, broken)}
+    for place, keys in keys_of.items():
+        group = {place: cases[place]}
         # A finding that shares a key with two groups shows that these are one.
         for known in {by_key[key] for key in keys if key in by_key}:
             others, shared = groups.pop(known)
@@ -187,6 +193,32 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
         by_key.update(dict.fromkeys(keys, place))
     found = [_cause([group[place] for place in sorted(group)]) for group, _ in groups.values()]
     return sorted(found, key=lambda cause: (-cause.reach, -_ORDER.index(cause.verdict)))
+
+
+def _drop_doubtful(keys_of: Mapping[int, set[Key]]) -> None:
+    """Take away from each finding a deviation without which another one ended in the same way: what
+    ended both is another defect.
+    """
+    having = defaultdict(set)
+    for place, keys in keys_of.items():
+        for key in keys:
+            having[key].add(place)
+    doubtful = {
+        place: {
+            model
+            for model in keys
+            if _kind(model) == "model"
+            and any(having[key] - having[model] for key in keys if _kind(key) not in _OF_A_CLAUSE)
+        }
+        for place, keys in keys_of.items()
+    }
+    for place, dropped in doubtful.items():
+        keys_of[place] -= dropped
+
+
+def _kind(key: Key) -> object:
+    _, kind, *_ = key
+    return kind
 
 
 def _cause(cases: Sequence[Case]) -> Cause:

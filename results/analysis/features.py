@@ -20,7 +20,7 @@ def _sentences(run: Run) -> Iterator[str]:
     for why in run.unasked:
         yield f"dat_ia_query gave no answer, and cases that do without it do not call it: {why}."
     for call, why in run.unlooked:
-        yield f"{call} gave no answer, and fixtures do not look by it: {why}."
+        yield f"{call} gave no answer, and fixtures do without it: {why}."
     if names := {each.feature for each in found}:
         features = "1 feature is" if len(names) == 1 else f"{len(names)} features are"
         yield f"dat_ia_query leaves unwritten whether {features} there."

@@ -102,3 +102,35 @@ def test_a_look_that_returns_is_made(agent_on: Callable[[str], Agent], misbehavi
 def test_a_library_that_does_not_close_is_no_provider(agent_on: Callable[[str], Agent]) -> None:
     ia = agent_on("close=exit ia_query=crash").hello_message["ia"]
     assert (ia["open"], ia["reason"]) == (False, "left with status 0 in dat_ia_close")
+
+
+TAKES = ("dat_evd_wait", "dat_evd_dequeue")
+
+
+@pytest.mark.parametrize(
+    ("misbehaviour", "mute", "why"),
+    [
+        ("evd_wait=fail", TAKES[0], 'dat_evd_wait("fake0") returned DAT_INTERNAL_ERROR'),
+        ("evd_wait=crash", TAKES[0], "ended by SIGSEGV in dat_evd_wait"),
+        ("evd_dequeue=fail", TAKES[1], 'dat_evd_dequeue("fake0") returned DAT_INTERNAL_ERROR'),
+    ],
+)
+def test_fixtures_take_events_by_the_call_that_answers(
+    agent_on: Callable[[str], Agent], misbehaviour: str, mute: str, why: str
+) -> None:
+    agent = agent_on(misbehaviour)
+    unlooked = agent.hello_message["ia"]["unlooked"]
+    assert admits("from_agent", agent.hello_message)
+    assert {call: said.startswith(why) for call, said in unlooked.items()} == {mute: True}
+    outcome = agent.run("waiter/takes_by_fixture")
+    assert outcome.word == "PASS", outcome.reason
+    assert {*outcome.calls()} & {*TAKES} == {*TAKES} - {mute}
+    assert [each["call"] for each in outcome.verdict["unasked"]] == [mute]
+
+
+def test_without_either_call_the_case_is_blocked(agent_on: Callable[[str], Agent]) -> None:
+    agent = agent_on("evd_wait=fail evd_dequeue=fail")
+    assert tuple(agent.hello_message["ia"]["unlooked"]) == TAKES
+    outcome = agent.run("waiter/takes_by_fixture")
+    assert (outcome.word, outcome.verdict["blocked"]["call"]) == ("BLOCKED", TAKES[0])
+    assert "unasked" not in outcome.verdict

@@ -221,6 +221,24 @@ def test_what_cases_survive_is_the_cause_where_the_check_saw_it(tmp_path: Path) 
     assert loaded.breakages == []
 
 
+def test_a_deviation_without_which_others_end_so_joins_nothing(tmp_path: Path) -> None:
+    """A crash, with the deviation and without it, and another check that fails behind it."""
+    run = SyntheticRun(modes=(1,))
+    deviates = {"oracle": deviating("ep_modify/all_at_once")}
+    crash = crashed("libv.so(v_modify)", pending="dat_ep_modify")
+    crash["calls"] = [call(1, "dat_ep_modify")]
+    run.case("crashes", "CRASH", **crash, **deviates)
+    run.case("lost", "FAIL", **refused("dat_ep_modify", 5, "DAT_SUCCESS"), **deviates)
+    loaded = load(run.write(tmp_path / "always"))
+    assert [cause.extent for cause in causes(loaded)] == ["2 clauses"]
+    run.case("crashes_anyway", "CRASH", **crash)
+    loaded = load(run.write(tmp_path / "not_always"))
+    assert [(cause.extent, str(cause.verdict)) for cause in causes(loaded)] == [
+        ("2 clauses", "CRASH"),
+        ("1 clause", "FAIL"),
+    ]
+
+
 def test_a_wrong_answer_that_a_kept_case_met_is_the_cause_of_the_failed_ones(
     tmp_path: Path,
 ) -> None:

@@ -17,7 +17,7 @@ def test_it_is_a_finding_though_each_case_was_kept(cts: Cts) -> None:
     assert done.returncode == 1
     said = f"{QUERY} gave the probe no answer, and cases did without it: {WHY}"
     assert f"probe: {said}, in demo_page/does_without" in done.stdout
-    assert f"{QUERY} gave no answer, and fixtures do not look by it: {WHY}." in done.stdout
+    assert f"{QUERY} gave no answer, and fixtures do without it: {WHY}." in done.stdout
     assert "1 defect, found by the probe." in done.stdout
     records = cts.events()
     (verdict,) = [r for r in records if r["type"] == "verdict" and r["attempt"] == 1]

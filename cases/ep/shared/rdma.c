@@ -161,7 +161,7 @@ void expect_rdma_silent(struct test *t, DAT_EVD_HANDLE evd)
 {
         DAT_EVENT event;
 
-        expect(dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+        expect(fixture_event_now(t, evd, &event), DAT_QUEUE_EMPTY);
 }
 
 void expect_rdma_goes_on(struct test *t, const struct rdma *rdma)

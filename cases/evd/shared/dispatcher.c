@@ -57,7 +57,7 @@ void expect_ses(struct test *t, DAT_EVD_HANDLE evd, unsigned int first, int coun
                 DAT_EVENT event;
 
                 memset(&event, 0xa5, sizeof(event));
-                expect(dat_evd_dequeue(evd, &event), DAT_SUCCESS);
+                expect(fixture_event_now(t, evd, &event), DAT_SUCCESS);
                 expect_se(t, evd, &event, first + (unsigned int)i);
         }
 }
@@ -67,7 +67,7 @@ void expect_empty(struct test *t, DAT_EVD_HANDLE evd)
         DAT_EVENT event;
 
         memset(&event, 0, sizeof(event));
-        expect(dat_evd_dequeue(evd, &event), DAT_QUEUE_EMPTY);
+        expect(fixture_event_now(t, evd, &event), DAT_QUEUE_EMPTY);
 }
 
 void expect_notified(struct test *t, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)

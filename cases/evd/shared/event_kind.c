@@ -297,7 +297,7 @@ DAT_EVENT expect_dequeued(struct test *t, DAT_EVD_HANDLE evd)
                 if (i)
                         settle_briefly(t);
                 memset(&event, 0xa5, sizeof(event));
-                ret = expect(dat_evd_dequeue(evd, &event), DAT_SUCCESS, DAT_QUEUE_EMPTY);
+                ret = expect(fixture_event_now(t, evd, &event), DAT_SUCCESS, DAT_QUEUE_EMPTY);
         }
         expect_that(dat_is(ret, DAT_SUCCESS), "the event has not come");
         return event;

@@ -190,6 +190,17 @@ CASE_WITH(waiter, takes_by_dequeue, .needs = 0)
         expect(dat_evd_dequeue(evd, &event), DAT_SUCCESS);
 }
 
+CASE_WITH(waiter, takes_by_fixture, .needs = 0)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        DAT_EVENT event;
+
+        post(t, evd);
+        expect_event(evd, DAT_SOFTWARE_EVENT);
+        expect(fixture_event_now(t, evd, &event), DAT_QUEUE_EMPTY);
+        expect_quiet(evd);
+}
+
 CASE_WITH(waiter, takes_by_wait, .needs = 0)
 {
         DAT_EVD_HANDLE evd = evd_with(t);

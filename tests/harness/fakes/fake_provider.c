@@ -320,6 +320,7 @@ static DAT_RETURN evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT
         DAT_RETURN ret = FAIL(DAT_TIMEOUT_EXPIRED);
         struct timespec until;
 
+        MISBEHAVE("evd_wait");
         if (!evd)
                 return FAIL(DAT_INVALID_HANDLE);
         if (is_wanted("wait=event")) {
@@ -355,6 +356,7 @@ static DAT_RETURN evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
         struct object *evd = find(handle, DAT_HANDLE_TYPE_EVD);
         bool taken;
 
+        MISBEHAVE("evd_dequeue");
         if (!evd)
                 return FAIL(DAT_INVALID_HANDLE);
         pthread_mutex_lock(&mutex);
