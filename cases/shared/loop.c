@@ -10,13 +10,6 @@ void loop_private_data(unsigned char data[PRIVATE_SIZE], unsigned char first)
                 data[i] = (unsigned char)(first + 7 * i);
 }
 
-/* Whether the provider says that consumers make no EP for a PSP, and a PSP was refused for it. */
-static bool makes_all_eps(struct test *t, DAT_PSP_FLAGS flags, DAT_RETURN ret)
-{
-        return flags == DAT_PSP_CONSUMER_FLAG && dat_is(ret, DAT_MODEL_NOT_SUPPORTED) &&
-               (int)provider_attr_if_told(t)->ep_creator == DAT_PSP_CREATES_EP_ALWAYS;
-}
-
 DAT_PSP_HANDLE loop_listen(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags,
                            DAT_CONN_QUAL *qual)
 {
@@ -28,7 +21,8 @@ DAT_PSP_HANDLE loop_listen(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS fla
                 *qual = QUAL_FIRST + (first + i) % QUAL_COUNT;
                 ret = dat_psp_create(ia(t), *qual, evd, flags, &psp);
         }
-        if (makes_all_eps(t, flags, ret))
+        if (flags == DAT_PSP_CONSUMER_FLAG && dat_is(ret, DAT_MODEL_NOT_SUPPORTED) &&
+            provider_makes_all_eps(t))
                 unsupported(t, "ep_creator: no PSP for EPs of consumers");
         must(ret);
         adopt(t, DAT_HANDLE_TYPE_PSP, psp);

@@ -46,6 +46,9 @@ const DAT_PROVIDER_ATTR *provider_attr(struct test *t);
 const DAT_IA_ATTR *ia_attr_if_told(struct test *t);
 const DAT_PROVIDER_ATTR *provider_attr_if_told(struct test *t);
 
+/* Whether ep_creator says that the provider makes the EPs of every PSP. */
+bool provider_makes_all_eps(struct test *t);
+
 /* Its address. Where it tells none, the case is BLOCKED by dat_ia_query, which promises it. */
 DAT_IA_ADDRESS_PTR ia_address(struct test *t);
 

@@ -133,6 +133,11 @@ const DAT_PROVIDER_ATTR *provider_attr_if_told(struct test *t)
         return t->provider_attr;
 }
 
+bool provider_makes_all_eps(struct test *t)
+{
+        return (int)provider_attr_if_told(t)->ep_creator == DAT_PSP_CREATES_EP_ALWAYS;
+}
+
 const DAT_IA_ATTR *ia_attr(struct test *t)
 {
         must_be_asked(t);

@@ -198,11 +198,10 @@ static _Noreturn void peer_gone(struct peer *peer, const char *what)
 }
 
 /* A peer accepts with EPs of its own, which a provider may not let it do at a PSP. */
-static bool makes_all_eps(struct test *t, const char *call, const char *ret)
+static bool has_no_psp(struct test *t, const char *call, const char *ret)
 {
         return call && strcmp(call, "dat_psp_create") == 0 &&
-               strcmp(ret, "DAT_MODEL_NOT_SUPPORTED") == 0 &&
-               (int)provider_attr_if_told(t)->ep_creator == DAT_PSP_CREATES_EP_ALWAYS;
+               strcmp(ret, "DAT_MODEL_NOT_SUPPORTED") == 0 && provider_makes_all_eps(t);
 }
 
 /* What the peer could not do is the provider's failure where the peer names a call. */
@@ -213,7 +212,7 @@ static _Noreturn void peer_refused(struct peer *peer, const json_t *data, const 
 
         if (call && strcmp(what, "wait_connected") == 0)
                 accepts_must_show(peer->t);
-        if (makes_all_eps(peer->t, call, text_of(data, "ret", "")))
+        if (has_no_psp(peer->t, call, text_of(data, "ret", "")))
                 unsupported(peer->t, "ep_creator: the peer has no PSP for EPs of its own");
         if (call)
                 step_failed(peer->t, STEP_SITE_(peer->t), call, text_of(data, "ret", why),
