@@ -267,6 +267,11 @@ CASE(cno_wait, reaped_before)
                 record(t, "a wait for what is reaped %s",
                        dat_is(ret, DAT_SUCCESS) ? "is notified" : "finds nothing");
 
+                /* An event that is reaped by a poll may have its notification under way. */
+                if (dat_is(ret, DAT_QUEUE_EMPTY)) {
+                        settle(t);
+                        expect(dat_cno_wait(cno, 0, &named), DAT_SUCCESS, DAT_QUEUE_EMPTY);
+                }
                 expect_none(t, cno);
                 source_bring(t, &source, 1, 1);
                 expect_notified(t, cno, source.evd);

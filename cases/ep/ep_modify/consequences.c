@@ -83,7 +83,7 @@ CASE(ep_modify, pz_with_posted_receive)
                 expect_ep_kept(t, change.ep, &change.before, 0);
                 return;
         }
-        peer_send(must_connect(change.ep), .length = MESSAGE);
+        peer_send(expect_connect(change.ep), .length = MESSAGE);
         expect_protection_error(t, ep_recv_evd(t, change.ep));
 }
 
@@ -95,7 +95,7 @@ CASE(ep_modify, old_pz_covers_no_more)
         DAT_RETURN ret;
 
         expect(ep_modify(&change), DAT_SUCCESS);
-        end = must_connect(change.ep);
+        end = expect_connect(change.ep);
 
         ret = expect(post_recv(change.ep, buf), DAT_PROTECTION_VIOLATION, DAT_INVALID_PARAMETER,
                      DAT_SUCCESS);

@@ -126,7 +126,7 @@ CASE(ep_modify, outlives_reset)
         must(dat_ep_modify(ep, wishes.all, &wishes.asked));
         reports_as_wished(t, ep, &wishes);
         changed = ep_snapshot(t, ep);
-        peer_disconnect(must_connect(ep), DAT_CLOSE_ABRUPT_FLAG);
+        peer_disconnect(expect_connect(ep), DAT_CLOSE_ABRUPT_FLAG);
         must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
         must(dat_ep_reset(ep));
 

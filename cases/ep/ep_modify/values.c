@@ -539,7 +539,7 @@ FAMILY(ep_modify, always_supported, always_supported)
         change.wanted = (uint64_t)row->of_ep;
         ep_value_set(&change.asked, change.parameter, change.wanted);
         expect_ep_change(t, &change);
-        end = must_connect(change.ep);
+        end = expect_connect(change.ep);
         message_fill(buf->addr, MESSAGE, 0);
         memory = peer_expose(end, MESSAGE);
         peer_post_recv(end, 1, MESSAGE);
