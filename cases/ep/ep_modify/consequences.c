@@ -820,15 +820,16 @@ FAMILY(ep_modify, after_reset, ep_modifiable)
         expect_ep_effect(t, &change);
 }
 
-/* The EP is the consumer's again, and Unconnected. */
-CASE(ep_modify, after_rsp_free)
+/* An EP that waited for a request of its RSP is the consumer's again when `held` is let go. */
+static void expect_changes_without(struct test *t, DAT_EP_STATE state,
+                                   DAT_HANDLE (*held)(struct test *t, DAT_EP_HANDLE ep))
 {
         DAT_PZ_HANDLE zone = pz_new(t);
         DAT_EP_ATTR few = ep_attr_few(t);
-        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_RESERVED, .attr = &few);
+        DAT_EP_HANDLE ep = ep_in(t, state, .attr = &few);
         struct ep_change change;
 
-        release(t, ep_rsp(t, ep));
+        release(t, held(t, ep));
         must_that(ep_state(t, ep) == DAT_EP_STATE_UNCONNECTED, "the EP is not Unconnected again");
         change = ep_change_of(t, &ep_parameters[EP_PARAM_pz_handle], ep, (uint64_t)(uintptr_t)zone);
         expect_ep_change(t, &change);
@@ -836,19 +837,14 @@ CASE(ep_modify, after_rsp_free)
         expect_ep_change(t, &change);
 }
 
+CASE(ep_modify, after_rsp_free)
+{
+        expect_changes_without(t, DAT_EP_STATE_RESERVED, ep_rsp);
+}
+
 CASE(ep_modify, after_reject)
 {
-        DAT_PZ_HANDLE zone = pz_new(t);
-        DAT_EP_ATTR few = ep_attr_few(t);
-        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, .attr = &few);
-        struct ep_change change;
-
-        release(t, ep_request(t, ep));
-        must_that(ep_state(t, ep) == DAT_EP_STATE_UNCONNECTED, "the EP is not Unconnected again");
-        change = ep_change_of(t, &ep_parameters[EP_PARAM_pz_handle], ep, (uint64_t)(uintptr_t)zone);
-        expect_ep_change(t, &change);
-        change = ep_change_of(t, &ep_parameters[EP_PARAM_max_recv_dtos], ep, 0);
-        expect_ep_change(t, &change);
+        expect_changes_without(t, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, ep_request);
 }
 
 /* What the EP has is as good a value as another; and each EVD is held as before. */
