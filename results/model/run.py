@@ -1214,16 +1214,17 @@ class Run:
         """What broke beside the clause of an attempt, without what follows from something else. An
         object that was not freed keeps its parents, and a call that does not work may leave one.
         """
+        if not attempt.teardown and not attempt.beside:
+            return []
         refused = [trouble for trouble in attempt.teardown if trouble.refuses]
-        in_vain = any(
-            call.name in self._in_vain and call.ret == "DAT_SUCCESS"
-            for call in (attempt.calls if self._in_vain else ())
-        )
-        first = {trouble.key for trouble in refused[: 0 if in_vain else 1]}
-        in_teardown = {trouble.by for trouble in refused}
-        teardown = [t for t in attempt.teardown if not t.refuses or t.key in first]
-        follows = [t for t in attempt.beside if t.refuses and (in_vain or t.by in in_teardown)]
-        return teardown + [trouble for trouble in attempt.beside if trouble not in follows]
+        calls = attempt.calls if self._in_vain else ()
+        in_vain = any(call.name in self._in_vain and call.ret == "DAT_SUCCESS" for call in calls)
+        # Of refusals in teardown the first one is a finding, unless a call before it is to blame.
+        own = {trouble.key for trouble in refused[:1] if not in_vain}
+        told = {trouble.by for trouble in refused}
+        teardown = [t for t in attempt.teardown if not t.refuses or t.key in own]
+        beside = [t for t in attempt.beside if not t.refuses or not (in_vain or t.by in told)]
+        return teardown + beside
 
     @cached_property
     def _in_vain(self) -> frozenset[str]:
