@@ -113,6 +113,54 @@ FAMILY(ep_disconnect, requests_of_other_end, both_flags)
         record(t, "%zu of %d sends without a receive succeeded", done, WORKS);
 }
 
+static const struct pair_row {
+        const char *id;
+        bool receives;
+        enum work work; /* otherwise */
+        bool passive;   /* the EPs are those that accepted */
+} pairs[] = {
+    {"receives", true, SENDS, false}, {"receives_of_passive", true, SENDS, true},
+    {"sends", false, SENDS, false},   {"sends_of_passive", false, SENDS, true},
+    {"writes", false, WRITES, false}, {"reads", false, READS, false},
+};
+
+static void post_of(struct test *t, const struct line *line, const struct pair_row *row)
+{
+        if (row->receives)
+                post_recvs(t, line->loop.active, line->in, 0, WORKS);
+        else
+                post_works(t, line, row->work);
+}
+
+/* Both EPs report to the same EVD; each of them ends while the other has its work, or had it. */
+FAMILY(ep_disconnect, flushed_of_two, pairs)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = 2 * WORKS);
+        const struct ep_opts sharing = {.recv_evd = row->receives ? evd : DAT_HANDLE_NULL,
+                                        .request_evd = row->receives ? DAT_HANDLE_NULL : evd};
+        const struct ep_opts apart = {0};
+        struct line pair[2];
+
+        for (int i = 0; i < 2; i++) {
+                pair[i] =
+                    line_with(t, row->passive ? apart : sharing, row->passive ? sharing : apart);
+                if (row->passive)
+                        pair[i] = turned(pair[i]);
+        }
+        for (int i = 0; i < 2; i++)
+                post_of(t, &pair[i], row);
+        for (int i = 0; i < 2; i++) {
+                DAT_EP_HANDLE ep = pair[i].loop.active;
+
+                end_by(t, ep, DAT_CLOSE_ABRUPT_FLAG);
+                expect_ended(t, ep);
+                if (row->receives)
+                        expect_flushed(t, evd, ep, 0, WORKS);
+                else
+                        expect_eq(expect_broken_off(t, evd, ep, WORKS), 0);
+        }
+}
+
 static const struct many_row {
         const char *id;
         bool receives;

@@ -208,6 +208,55 @@ FAMILY(ep_get_status, send_of_other, places)
         expect_idle(t, loops[!row->busy].active, DAT_TRUE, DAT_TRUE);
 }
 
+static const struct unreaped {
+        const char *id;
+        bool receives; /* the unreaped completion is of a receive */
+        bool own;      /* and of the same EP */
+} unreaped[] = {
+    {"receive_of_other", true, false},
+    {"send_of_other", false, false},
+    {"send_of_its_own", false, true},
+};
+
+/* The unreaped completion is no receive of the EP. */
+static void expect_idle_beside(struct test *t, const struct unreaped *row, DAT_CNO_HANDLE cno)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .cno = cno);
+        const struct ep_opts sharing = {
+            .recv_evd = row->receives || row->own ? evd : DAT_HANDLE_NULL,
+            .request_evd = row->receives ? DAT_HANDLE_NULL : evd,
+        };
+        const struct ep_opts apart = {.attr = NULL};
+        struct loop loops[2];
+        struct status status;
+
+        for (int i = 0; i < 2; i++) {
+                loops[i] =
+                    loop_of(t, row->receives ? apart : sharing, row->receives ? sharing : apart);
+                loop_join(t, &loops[i]);
+        }
+        ep_get_status_post_recvs(t, loops[0].passive, 1);
+        post_sends(t, loops[0].active, 1);
+        if (row->receives)
+                must_dto(ep_request_evd(t, loops[0].active));
+        else
+                must_dto(ep_recv_evd(t, loops[0].passive));
+        settle_briefly(t);
+
+        expect_idle(t, row->receives ? loops[1].passive : loops[1].active, DAT_TRUE, DAT_TRUE);
+        status = status_of(t, row->receives ? loops[0].passive : loops[0].active);
+        if (row->own)
+                expect_eq(status.recv_idle, DAT_TRUE);
+        must_dto(evd);
+}
+
+/* Whether the EVD has a CNO or not. */
+FAMILY(ep_get_status, unreaped, unreaped)
+{
+        expect_idle_beside(t, row, DAT_HANDLE_NULL);
+        expect_idle_beside(t, row, cno_new(t));
+}
+
 CASE(ep_get_status, send_refused)
 {
         DAT_EP_HANDLE ep = ep_with(t);
