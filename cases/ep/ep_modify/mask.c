@@ -4,6 +4,7 @@
 #include "cases/ep/shared/endpoint.h"
 #include "cases/ep/shared/modify_table.h"
 #include "cases/shared/bits.h"
+#include "cases/shared/point.h"
 #include "clauses/ep_modify.h"
 
 #include <string.h>
@@ -128,6 +129,61 @@ CASE(ep_modify, outlives_reset)
         changed = ep_snapshot(t, ep);
         peer_disconnect(expect_connect(ep), DAT_CLOSE_ABRUPT_FLAG);
         must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must(dat_ep_reset(ep));
+
+        expect_ep_kept(t, ep, &changed, 0);
+        expect_ep_bears(t, ep);
+}
+
+static void connect_to(struct test *t, DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address,
+                       DAT_CONN_QUAL qual)
+{
+        must(dat_ep_connect(ep, address, qual, event_timeout(t), 0, NULL, DAT_QOS_BEST_EFFORT,
+                            DAT_CONNECT_DEFAULT_FLAG));
+}
+
+static void be_rejected(struct test *t, DAT_EP_HANDLE ep)
+{
+        struct peer_place place = peer_listen(peer(t));
+        struct peer_cr request;
+
+        connect_to(t, ep, (DAT_IA_ADDRESS_PTR)&place.address, place.qual);
+        request = peer_take_request(peer(t));
+        peer_reject(&request);
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_PEER_REJECTED);
+        peer_stop_listening(peer(t), place.qual);
+}
+
+static void find_no_listener(struct test *t, DAT_EP_HANDLE ep)
+{
+        connect_to(t, ep, ia_address(t), point_qual(t));
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+static const struct failure {
+        const char *id;
+        void (*connect)(struct test *t, DAT_EP_HANDLE ep);
+} failures[] = {
+    {"rejected", be_rejected},
+    {"no_listener", find_no_listener},
+};
+
+/* Through a request that fails, and the reset after it. */
+FAMILY(ep_modify, outlives_failed_connect, failures)
+{
+        struct wishes wishes = {.all = 0};
+        DAT_EP_ATTR few = ep_attr_few(t);
+        struct ep_snapshot changed;
+        DAT_EP_HANDLE ep;
+
+        wish_objects(t, &wishes);
+        ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
+        changed = ep_snapshot(t, ep);
+        wish(t, &wishes, &changed.param);
+        must(dat_ep_modify(ep, wishes.all, &wishes.asked));
+        reports_as_wished(t, ep, &wishes);
+        changed = ep_snapshot(t, ep);
+        row->connect(t, ep);
         must(dat_ep_reset(ep));
 
         expect_ep_kept(t, ep, &changed, 0);

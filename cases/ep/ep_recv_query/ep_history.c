@@ -166,6 +166,51 @@ static DAT_COUNT was_passive_again(struct test *t, struct own *own)
         return POSTS - 1;
 }
 
+/* One message has come over the loop, and is reaped. */
+static DAT_COUNT received_one(struct test *t, struct own *own, const struct loop *loop)
+{
+        loop_post_send(t, loop->active, buf_with(t), 0);
+        must_dto(own->evd);
+        return POSTS - 1;
+}
+
+/* The request came to another service point first. */
+static DAT_COUNT was_handed_off(struct test *t, struct own *own)
+{
+        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+        DAT_CONN_QUAL qual;
+
+        loop.passive = own->ep;
+        own_post(t, own, POSTS);
+        loop_ask(t, &loop);
+        loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &qual);
+        loop_take_request(t, &loop);
+        must(dat_cr_handoff(loop.request, qual));
+        loop_accept(t, &loop);
+        must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_ESTABLISHED);
+        must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_ESTABLISHED);
+        return received_one(t, own, &loop);
+}
+
+/* It requested its first connection, and accepted the second. */
+static DAT_COUNT was_active_then_passive(struct test *t, struct own *own)
+{
+        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+
+        own_post(t, own, POSTS);
+        own->end = peer_connect(peer(t), own->ep);
+        own_send(own, 2);
+        own_expect_messages(t, own, 2);
+        peer_disconnect(own->end, DAT_CLOSE_ABRUPT_FLAG);
+        must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_flushes(t, own->evd, POSTS - 2);
+        must(dat_ep_reset(own->ep));
+        loop.passive = own->ep;
+        own_post(t, own, POSTS);
+        loop_join(t, &loop);
+        return received_one(t, own, &loop);
+}
+
 /* Nothing but dat_evd_dequeue reaped. */
 static DAT_COUNT had_dequeued(struct test *t, struct own *own)
 {
@@ -525,6 +570,8 @@ static const struct history {
     {"evd_resized", had_evd_resized},
     {"change_refused", had_change_refused},
     {"passive_again", was_passive_again},
+    {"handed_off", was_handed_off},
+    {"active_then_passive", was_active_then_passive},
     {"cno", had_cno},
     {"evd_disabled", had_evd_disabled},
     {"evd_unwaitable", had_evd_unwaitable},

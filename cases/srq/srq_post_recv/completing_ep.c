@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_post_recv: the EP at which a receive completes. */
 #include "cases/ep/shared/endpoint.h"
+#include "cases/shared/loop.h"
 #include "cases/srq/shared/queue.h"
 #include "cases/srq/srq_post_recv/fixtures.h"
 #include "clauses/srq_post_recv.h"
@@ -123,6 +124,37 @@ CASE(srq_post_recv, connected_by_each_route)
                         expect_posts(t, &queue, 4);
                         expect_traffic(t, &queue, &flow, 4);
                 }
+        }
+}
+
+/* Each time it accepted a request. */
+CASE(srq_post_recv, accepted_twice)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = queue.srq);
+        struct buf *from = buf_with(t);
+        DAT_LMR_TRIPLET segment = triplet(from, 0, MESSAGE);
+        struct flow flow = {.ep = ep, .evd = ep_recv_evd(t, ep), .length = MESSAGE};
+
+        for (int connection = 0; connection < 2; connection++) {
+                struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+
+                loop.passive = ep;
+                loop_join(t, &loop);
+                expect_posts(t, &queue, 4);
+                for (int i = 0; i < 4; i++) {
+                        message_fill(from->addr, MESSAGE, flow.sent++);
+                        must(dat_ep_post_send(loop.active, 1, &segment,
+                                              (DAT_DTO_COOKIE){.as_64 = 0},
+                                              DAT_COMPLETION_DEFAULT_FLAG));
+                        expect_messages(t, &queue, &flow, 1);
+                        must_dto(ep_request_evd(t, loop.active));
+                }
+                if (connection)
+                        break;
+                must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+                must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+                must(dat_ep_reset(ep));
         }
 }
 

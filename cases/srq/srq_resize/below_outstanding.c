@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_resize: sizes below the outstanding receives. */
 #include "cases/ep/shared/endpoint.h"
+#include "cases/evd/shared/dispatcher.h"
 #include "cases/srq/shared/queue.h"
 #include "cases/srq/srq_resize/fixtures.h"
 #include "clauses/srq_resize.h"
@@ -311,6 +312,18 @@ CASE(srq_resize, granted_with_completed_of_disconnected_ep)
         flow_deliver(t, &flow, 4);
         flow_break(t, &flow);
 
+        expect_granted(t, queue.srq, 4);
+}
+
+CASE(srq_resize, below_completed_on_evd_with_cno)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, evd_with(t, .cno = cno_new(t)));
+
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 2);
+
+        expect_refusals(t, queue.srq, 3);
         expect_granted(t, queue.srq, 4);
 }
 
