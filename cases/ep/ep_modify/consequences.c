@@ -820,7 +820,7 @@ FAMILY(ep_modify, after_reset, ep_modifiable)
         expect_ep_effect(t, &change);
 }
 
-/* An EP that waited for a request of its RSP is the consumer's again when `held` is let go. */
+/* An EP that waited for a request of its RSP is the consumer's again when `held` is released. */
 static void expect_changes_without(struct test *t, DAT_EP_STATE state,
                                    DAT_HANDLE (*held)(struct test *t, DAT_EP_HANDLE ep))
 {
