@@ -312,6 +312,7 @@ struct sight {
         uint64_t spent_ns;   /* its processor time at the last look */
         uint64_t asleep_ns;  /* since when it is in the sleep of the last look */
         unsigned int looks;  /* at that sleep */
+        bool naps;           /* by one of them: it is a nap */
         unsigned int sleeps; /* that were seen, one after the other */
 };
 
@@ -331,12 +332,15 @@ static void look(const struct waiter *waiter, struct sight *sight)
         } else {
                 sight->asleep_ns = now_ns();
                 sight->looks = 1;
+                sight->naps = false;
                 sight->sleeps++;
         }
+        /* Asked at each look: it may be over by the time of one. */
+        sight->naps |= naps(waiter);
 }
 
 /* What the sight shows of a wait; NULL for nothing yet. */
-static const char *shown(const struct waiter *waiter, const struct sight *sight)
+static const char *shown(const struct sight *sight)
 {
         if (!sight->call)
                 return NULL;
@@ -344,7 +348,7 @@ static const char *shown(const struct waiter *waiter, const struct sight *sight)
                 return "it polls in its call";
         if (sight->sleeps >= NAPS)
                 return "it sleeps in its call again and again";
-        if (sight->looks < LOOKS_ASLEEP || now_ns() - sight->asleep_ns < SLEEP_NS || naps(waiter))
+        if (sight->looks < LOOKS_ASLEEP || now_ns() - sight->asleep_ns < SLEEP_NS || sight->naps)
                 return NULL;
         return "it sleeps in its call";
 }
@@ -358,7 +362,7 @@ static const char *seen_waiting(struct waiter *waiter, uint64_t until_ns)
                 const char *seen;
 
                 look(waiter, &sight);
-                seen = shown(waiter, &sight);
+                seen = shown(&sight);
                 if (seen || done_until(waiter, now_ns() + LOOK_NS))
                         return seen;
         }

@@ -55,8 +55,10 @@ def _fetch(release: str, work: Path) -> str:
         version = re.search(r"^Version: (\S+)$", about, re.MULTILINE)
         if not common or not version:
             raise FabricError(f"apt does not know {headers}")
-        names = (headers, common[1], f"linux-kbuild-{series}", f"linux-source-{series}")
-        archives = apt.download([f"{name}={version[1]}" for name in names], work)
+        names = (headers, common[1], f"linux-source-{series}")
+        pinned = [f"{name}={version[1]}" for name in names]
+        # The headers ask for this version or a newer one, and Debian keeps the newest only.
+        archives = apt.download([*pinned, f"linux-kbuild-{series}"], work)
     except FabricError as error:
         raise AptError(
             f"cannot fetch {headers} and what else builds siw: {error}; where Debian has a newer "

@@ -189,7 +189,8 @@ def test_evidence_of_a_failure_is_recorded_and_told(cts: Cts) -> None:
     assert record["checks"][0]["expected"] == ["DAT_INVALID_STATE"]
     assert record["calls"][0]["call"] == "dat_srq_resize"
     assert record["host"] == "host1"
-    assert "FAIL in 1 clause: dat_srq_resize: expected DAT_INVALID_STATE, saw" in done.stdout
+    cause = "dat_demo_page, seen in dat_srq_resize: expected DAT_INVALID_STATE, saw"
+    assert f"FAIL in 1 clause: {cause}" in done.stdout
     told = done.stdout.splitlines()
     at = told.index("    demo_page/fails  1 host (again, alone: FAIL)")
     assert [line.strip() for line in told[at + 1 : at + 7]] == [
