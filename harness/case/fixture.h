@@ -165,6 +165,7 @@ struct ep_route {
         DAT_EP_STATE state;
         DAT_EP_HANDLE (*make)(struct test *t, struct ep_opts opts);
         void (*end)(struct test *t, DAT_EP_HANDLE ep); /* of the connection; NULL if it has none */
+        bool undrawn; /* EACH_EP_ROUTE() has it, and ep_in() draws it never: it is long */
 };
 #define ep_by(t_, route_, ...) ep_make_by((t_), (route_), (struct ep_opts){__VA_ARGS__})
 DAT_EP_HANDLE ep_make_by(struct test *t, const struct ep_route *route, struct ep_opts opts);

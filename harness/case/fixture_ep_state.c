@@ -236,10 +236,9 @@ static const char *call_into(DAT_EP_STATE state)
  * Routes into Connected
  */
 
-/* It is asked by the peer, at an RSP that is freed then. */
-static DAT_EP_HANDLE accepted(struct test *t, struct ep_opts opts)
+/* The request at the EP's RSP is accepted, and the RSP is freed then. */
+static void accept_passive(struct test *t, DAT_EP_HANDLE ep)
 {
-        DAT_EP_HANDLE ep = passive(t, opts);
         struct object *request = object_of_ep(t, ep, OBJECT_CR);
         struct peer_ep *end = request->end;
 
@@ -248,6 +247,13 @@ static DAT_EP_HANDLE accepted(struct test *t, struct ep_opts opts)
         must_be_connected(t, ep);
         peer_wait_connected(end);
         release(t, object_of_ep(t, ep, OBJECT_RSP)->handle);
+}
+
+static DAT_EP_HANDLE accepted(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = passive(t, opts);
+
+        accept_passive(t, ep);
         return ep;
 }
 
@@ -272,6 +278,17 @@ static DAT_EP_HANDLE connected_again(struct test *t, struct ep_opts opts)
         DAT_EP_HANDLE ep = reset(t, opts);
 
         connect_to_peer(t, ep);
+        return ep;
+}
+
+static DAT_EP_HANDLE accepted_again(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = accepted(t, opts);
+
+        disconnect(t, ep, DAT_CLOSE_ABRUPT_FLAG);
+        arrange(dat_ep_reset(ep));
+        await_request(t, listen_for(t, ep));
+        accept_passive(t, ep);
         return ep;
 }
 
@@ -355,8 +372,8 @@ static DAT_EP_HANDLE timed_out(struct test *t, struct ep_opts opts)
 }
 
 /*
- * The routes of an EP into each state. The first one into a state is the shortest; an EP may be in
- * Unconnected without a peer by the first one only.
+ * The routes of an EP into each state. The first one into a state is the shortest, and the undrawn
+ * ones are the last; an EP may be in Unconnected without a peer by the first one only.
  */
 static const struct ep_route ep_routes[] = {
     {.id = "made", .state = DAT_EP_STATE_UNCONNECTED, .make = ep_make},
@@ -375,6 +392,10 @@ static const struct ep_route ep_routes[] = {
     {.id = "a second request, after a reset",
      .state = DAT_EP_STATE_CONNECTED,
      .make = connected_again},
+    {.id = "a second request that it accepted, after a reset",
+     .state = DAT_EP_STATE_CONNECTED,
+     .make = accepted_again,
+     .undrawn = true},
     {.id = "a disconnect that waits",
      .state = DAT_EP_STATE_DISCONNECT_PENDING,
      .make = disconnecting},
@@ -441,7 +462,7 @@ static const struct ep_route *draw_route(struct test *t, DAT_EP_STATE state)
         uint64_t count = 0;
 
         for (const struct ep_route *next = route; next; next = ep_route_next(t, state, next))
-                count++;
+                count += !next->undrawn;
         if (count == 1)
                 return route;
         for (uint64_t left_out = draw(t, count); left_out; left_out--)

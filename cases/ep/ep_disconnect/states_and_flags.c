@@ -18,9 +18,9 @@
          EP_IN(TENTATIVE_CONNECTION_PENDING))
 #define GIVEN_UP_IN (EP_IN(ACTIVE_CONNECTION_PENDING) | EP_IN(COMPLETION_PENDING))
 
-static void disconnect_in(struct test *t, DAT_EP_STATE state, DAT_CLOSE_FLAGS flags)
+static void disconnect_by(struct test *t, const struct ep_route *route, DAT_CLOSE_FLAGS flags)
 {
-        struct ep_held held = ep_hold(t, state);
+        struct ep_held held = ep_hold_by(t, route);
 
         if (ep_is_in(&held, REFUSED_IN)) {
                 expect(dat_ep_disconnect(held.ep, flags), DAT_INVALID_STATE);
@@ -43,12 +43,14 @@ static void disconnect_in(struct test *t, DAT_EP_STATE state, DAT_CLOSE_FLAGS fl
 
 FAMILY(ep_disconnect, in_state, ep_states)
 {
-        disconnect_in(t, row->state, DAT_CLOSE_ABRUPT_FLAG);
+        EACH_EP_ROUTE (route, row->state)
+                disconnect_by(t, route, DAT_CLOSE_ABRUPT_FLAG);
 }
 
 FAMILY(ep_disconnect, gracefully_in_state, ep_states)
 {
-        disconnect_in(t, row->state, DAT_CLOSE_GRACEFUL_FLAG);
+        EACH_EP_ROUTE (route, row->state)
+                disconnect_by(t, route, DAT_CLOSE_GRACEFUL_FLAG);
 }
 
 static const struct bad_flags {

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <string.h>
 
+#define ROUTED     4              /* messages over a connection of each route */
 #define LENGTH     ((size_t)5000) /* more than a packet of any path */
 #define PLAIN      DAT_COMPLETION_DEFAULT_FLAG
 #define SOLICITED  DAT_COMPLETION_SOLICITED_WAIT_FLAG

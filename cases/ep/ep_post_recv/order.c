@@ -128,6 +128,33 @@ CASE(ep_post_recv, in_order)
 }
 
 /* Receives of one EP take no message of another. */
+/* Over a connection that was made by each route, and after its end. */
+CASE(ep_post_recv, by_each_route)
+{
+        EACH_EP_ROUTE (route, DAT_EP_STATE_CONNECTED) {
+                DAT_EP_HANDLE ep = ep_by(t, route);
+                DAT_EVD_HANDLE evd = ep_recv_evd(t, ep);
+                struct vector to[2 * ROUTED];
+
+                for (uint64_t i = 0; i < 2 * ROUTED; i++) {
+                        to[i] = vector_with(t, .length = LENGTH);
+                        expect(recv_vector(ep, &to[i], i + 1, PLAIN), DAT_SUCCESS);
+                }
+                peer_send(ep_end(t, ep), .count = ROUTED, .length = 200, .length_step = 300);
+                for (uint64_t i = 0; i < ROUTED; i++) {
+                        expect_completion(evd, .ep = ep, .cookie = i + 1, .length = 200 + 300 * i);
+                        expect_holds(&to[i], i, 200 + 300 * i);
+                }
+                must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+                must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+                expect(recv_vector(ep, &to[0], 2 * ROUTED + 1, PLAIN), DAT_SUCCESS);
+                for (uint64_t i = ROUTED; i < 2 * ROUTED + 1; i++)
+                        expect_completion(evd, .ep = ep, .cookie = i + 1,
+                                          .status = DAT_DTO_ERR_FLUSHED);
+                expect_empty(t, evd);
+        }
+}
+
 CASE(ep_post_recv, of_its_own_ep)
 {
         DAT_EVD_HANDLE evd = evd_with(t);

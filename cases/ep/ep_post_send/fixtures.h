@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ROUTED     4              /* messages over a connection of each route */
 #define LENGTH     ((size_t)5000) /* more than a packet of any path */
 #define PLAIN      DAT_COMPLETION_DEFAULT_FLAG
 #define UNSIGNAL   DAT_COMPLETION_UNSIGNALLED_FLAG

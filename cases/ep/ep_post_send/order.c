@@ -128,6 +128,36 @@ CASE(ep_post_send, in_order)
 }
 
 /* When the message has arrived, so has the data that was written before it. */
+/* Over a connection that was made by each route, and after its end. */
+CASE(ep_post_send, by_each_route)
+{
+        EACH_EP_ROUTE (route, DAT_EP_STATE_CONNECTED) {
+                DAT_EP_HANDLE ep = ep_by(t, route);
+                DAT_EVD_HANDLE evd = ep_request_evd(t, ep);
+                struct vector from[ROUTED];
+
+                peer_post_recv(ep_end(t, ep), ROUTED, LENGTH);
+                for (uint64_t i = 0; i < ROUTED; i++) {
+                        from[i] = vector_with(t, .length = LENGTH - 600 * i);
+                        vector_fill(t, &from[i], i);
+                        expect(send_vector(ep, &from[i], i + 1, PLAIN), DAT_SUCCESS);
+                }
+                for (uint64_t i = 0; i < ROUTED; i++) {
+                        expect_peer_has(ep_end(t, ep), i, LENGTH - 600 * i);
+                        expect_completion(evd, .ep = ep, .cookie = i + 1,
+                                          .length = LENGTH - 600 * i);
+                }
+                must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+                must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+                for (uint64_t i = 0; i < ROUTED; i++)
+                        expect(send_vector(ep, &from[i], i + 1, PLAIN), DAT_SUCCESS);
+                for (uint64_t i = 0; i < ROUTED; i++)
+                        expect_completion(evd, .ep = ep, .cookie = i + 1,
+                                          .status = DAT_DTO_ERR_FLUSHED);
+                expect_empty(t, evd);
+        }
+}
+
 CASE(ep_post_send, after_rdma_write)
 {
         struct loop loop = transfer_with(t);

@@ -19,10 +19,15 @@ DAT_COUNT held_ahead(struct test *t, const struct stage *stage)
 
 struct stage ep_set_watermark_stage_set(struct test *t)
 {
+        return stage_by(t, ep_route_first(t, DAT_EP_STATE_CONNECTED));
+}
+
+struct stage stage_by(struct test *t, const struct ep_route *route)
+{
         struct stage stage = {.queue = queue_with(t, POSTS)};
 
         queue_post(t, &stage.queue, POSTS);
-        stage.flow = flow_open(t, &stage.queue, DAT_HANDLE_NULL);
+        stage.flow = flow_by(t, &stage.queue, route);
         stage.connect_evd = ep_connect_evd(t, stage.flow.ep);
         stage.ahead = held_ahead(t, &stage);
         return stage;

@@ -27,6 +27,9 @@ DAT_COUNT held_ahead(struct test *t, const struct stage *stage);
 
 struct stage ep_set_watermark_stage_set(struct test *t);
 
+/* The same by one route of the EP into Connected. */
+struct stage stage_by(struct test *t, const struct ep_route *route);
+
 void expect_set(struct test *t, DAT_EP_HANDLE ep, DAT_COUNT soft, DAT_COUNT hard);
 
 struct stage stage_marked(struct test *t, DAT_COUNT soft, DAT_COUNT hard);

@@ -5,13 +5,17 @@
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_set_watermark.h"
 
+/* Whichever way the EP was connected. */
 CASE(ep_set_watermark, hard_exceeded)
 {
-        struct stage stage = stage_marked(t, INFINITE, 0);
+        EACH_EP_ROUTE (route, DAT_EP_STATE_CONNECTED) {
+                struct stage stage = stage_by(t, route);
 
-        flow_send(&stage.flow, 1);
+                expect_set(t, stage.flow.ep, INFINITE, 0);
+                flow_send(&stage.flow, 1);
 
-        expect_broken(t, &stage);
+                expect_broken(t, &stage);
+        }
 }
 
 CASE(ep_set_watermark, hard_wakes)

@@ -9,13 +9,17 @@
  * The soft mark
  */
 
+/* Whichever way the EP was connected. */
 CASE(ep_set_watermark, soft_exceeded)
 {
-        struct stage stage = stage_marked(t, 0, INFINITE);
+        EACH_EP_ROUTE (route, DAT_EP_STATE_CONNECTED) {
+                struct stage stage = stage_by(t, route);
 
-        flow_send(&stage.flow, 1);
+                expect_set(t, stage.flow.ep, 0, INFINITE);
+                flow_send(&stage.flow, 1);
 
-        expect_async_event(stage.flow.ep);
+                expect_async_event(stage.flow.ep);
+        }
 }
 
 FAMILY(ep_set_watermark, soft_kept, kept)

@@ -19,17 +19,21 @@ static const struct pair each_kind[] = {{4, 4}, {0, INFINITE}, {INFINITE, 0}, {I
 FAMILY(ep_set_watermark, in_state, ep_states)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
-        DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = srq);
-        DAT_EP_STATE before = ep_state(t, ep);
 
-        for (int i = 0; i < 4; i++) {
-                DAT_RETURN ret = dat_ep_set_watermark(ep, each_kind[i].soft, each_kind[i].hard);
+        EACH_EP_ROUTE (route, row->state) {
+                DAT_EP_HANDLE ep = ep_by(t, route, .srq = srq);
+                DAT_EP_STATE before = ep_state(t, ep);
 
-                if (row->state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING)
-                        expect(ret, DAT_SUCCESS, DAT_MODEL_NOT_SUPPORTED);
-                else
-                        expect(ret, DAT_SUCCESS);
-                expect_ep_state_kept(t, ep, before);
+                for (int i = 0; i < 4; i++) {
+                        DAT_RETURN ret =
+                            dat_ep_set_watermark(ep, each_kind[i].soft, each_kind[i].hard);
+
+                        if (row->state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING)
+                                expect(ret, DAT_SUCCESS, DAT_MODEL_NOT_SUPPORTED);
+                        else
+                                expect(ret, DAT_SUCCESS);
+                        expect_ep_state_kept(t, ep, before);
+                }
         }
         expect_quiet(async_evd(t));
 }

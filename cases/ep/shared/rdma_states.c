@@ -26,10 +26,11 @@ static void expect_rdma_to_peer(struct test *t, struct rdma *rdma, struct peer_e
                             "the peer's memory does not hold the message");
 }
 
-void rdma_in_state(struct test *t, const struct rdma_kind *kind, const struct ep_state_row *row)
+static void rdma_by_route(struct test *t, const struct rdma_kind *kind,
+                          const struct ep_route *route)
 {
         DAT_EP_ATTR attr = rdma_attr(t, kind, (struct rdma_opts){.dtos = 0});
-        struct ep_held held = ep_hold(t, row->state, .attr = &attr);
+        struct ep_held held = ep_hold_by(t, route, .attr = &attr);
         struct rdma rdma = {.kind = kind, .ep = held.ep};
 
         rdma.local = vector_with(t, .length = SMALL);
@@ -38,7 +39,7 @@ void rdma_in_state(struct test *t, const struct rdma_kind *kind, const struct ep
         if (ep_is_in(&held, EP_IN(CONNECTED) | EP_IN(DISCONNECTED)))
                 rdma.evd = ep_request_evd(t, held.ep);
         if (ep_is_in(&held, EP_IN(CONNECTED))) {
-                expect_rdma_to_peer(t, &rdma, expect_goes_on(held.ep, row->state));
+                expect_rdma_to_peer(t, &rdma, expect_goes_on(held.ep, held.state));
                 return;
         }
         if (ep_is_in(&held, EP_IN(DISCONNECTED))) {
@@ -52,6 +53,12 @@ void rdma_in_state(struct test *t, const struct rdma_kind *kind, const struct ep
         expect(rdma_post_whole(t, &rdma, 3, DAT_COMPLETION_DEFAULT_FLAG), DAT_INVALID_STATE);
         expect_untouched(rdma_target(&rdma));
         expect_ep_untouched(t, &held);
+}
+
+void rdma_in_state(struct test *t, const struct rdma_kind *kind, const struct ep_state_row *row)
+{
+        EACH_EP_ROUTE (route, row->state)
+                rdma_by_route(t, kind, route);
 }
 
 /* An EP that is Disconnected flushes, whether or not it was ever connected. */
