@@ -376,24 +376,31 @@ static const struct patience {
     {"forty_milliseconds_without_evds", 40000, false},
 };
 
+static void expect_time_out(struct test *t, DAT_CNO_HANDLE cno, DAT_TIMEOUT us)
+{
+        struct woken woken = expect_awake(wait_on_cno(t, cno, us));
+
+        expect(woken.ret, DAT_QUEUE_EMPTY);
+        expect_that(woken.evd == DAT_HANDLE_NULL, "a time-out names an EVD");
+        expect_that(woken.us >= us, "back after %llu us, before the %u us were over",
+                    (unsigned long long)woken.us, us);
+        record(t, "back after %llu us, of %u", (unsigned long long)woken.us, us);
+}
+
+/* A busy host may delay a call as long as the short waits last, but not each time. */
+#define SHORT_US    1000
+#define SHORT_TURNS 8
+
 FAMILY(cno_wait, time_out, patiences)
 {
         DAT_CNO_HANDLE cno = cno_new(t);
-        struct waiter *waiter;
-        struct woken woken;
 
         if (row->has_evds) {
                 feeding(t, cno);
                 feeding(t, cno);
         }
-        waiter = wait_on_cno(t, cno, row->us);
-
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_QUEUE_EMPTY);
-        expect_that(woken.evd == DAT_HANDLE_NULL, "a time-out names an EVD");
-        expect_that(woken.us >= row->us, "back after %llu us, before the %u us were over",
-                    (unsigned long long)woken.us, row->us);
-        record(t, "back after %llu us, of %u", (unsigned long long)woken.us, row->us);
+        for (int turn = 0; turn < (row->us > SHORT_US ? 1 : SHORT_TURNS); turn++)
+                expect_time_out(t, cno, row->us);
 }
 
 static const struct patience long_ones[] = {
