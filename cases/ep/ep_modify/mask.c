@@ -112,27 +112,37 @@ FAMILY(ep_modify, all_at_once_in, joint)
         expect_ep_bears(t, ep);
 }
 
-/* Through a connection, its end, and the reset after it. */
-CASE(ep_modify, outlives_reset)
+/* What is changed outlives what `happens` to the EP, and the reset after it. */
+static void expect_outlives(struct test *t, void (*happens)(struct test *t, DAT_EP_HANDLE ep))
 {
         struct wishes wishes = {.all = 0};
         DAT_EP_ATTR few = ep_attr_few(t);
+        struct ep_snapshot changed;
+        DAT_EP_HANDLE ep;
 
         wish_objects(t, &wishes);
-
-        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
-        struct ep_snapshot changed = ep_snapshot(t, ep);
-
+        ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
+        changed = ep_snapshot(t, ep);
         wish(t, &wishes, &changed.param);
         must(dat_ep_modify(ep, wishes.all, &wishes.asked));
         reports_as_wished(t, ep, &wishes);
         changed = ep_snapshot(t, ep);
-        peer_disconnect(expect_connect(ep), DAT_CLOSE_ABRUPT_FLAG);
-        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        happens(t, ep);
         must(dat_ep_reset(ep));
 
         expect_ep_kept(t, ep, &changed, 0);
         expect_ep_bears(t, ep);
+}
+
+static void come_and_go(struct test *t, DAT_EP_HANDLE ep)
+{
+        peer_disconnect(expect_connect(ep), DAT_CLOSE_ABRUPT_FLAG);
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+CASE(ep_modify, outlives_reset)
+{
+        expect_outlives(t, come_and_go);
 }
 
 static void connect_to(struct test *t, DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address,
@@ -168,26 +178,9 @@ static const struct failure {
     {"no_listener", find_no_listener},
 };
 
-/* Through a request that fails, and the reset after it. */
 FAMILY(ep_modify, outlives_failed_connect, failures)
 {
-        struct wishes wishes = {.all = 0};
-        DAT_EP_ATTR few = ep_attr_few(t);
-        struct ep_snapshot changed;
-        DAT_EP_HANDLE ep;
-
-        wish_objects(t, &wishes);
-        ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
-        changed = ep_snapshot(t, ep);
-        wish(t, &wishes, &changed.param);
-        must(dat_ep_modify(ep, wishes.all, &wishes.asked));
-        reports_as_wished(t, ep, &wishes);
-        changed = ep_snapshot(t, ep);
-        row->connect(t, ep);
-        must(dat_ep_reset(ep));
-
-        expect_ep_kept(t, ep, &changed, 0);
-        expect_ep_bears(t, ep);
+        expect_outlives(t, row->connect);
 }
 
 /* Each two by one call, and both back by another. */

@@ -124,7 +124,8 @@ static DAT_COUNT was_passive(struct test *t, struct own *own)
         return 3;
 }
 
-static DAT_COUNT was_reconnected(struct test *t, struct own *own)
+/* A connection that it requested has come and gone. */
+static void was_connected(struct test *t, struct own *own)
 {
         own_post(t, own, POSTS);
         own->end = peer_connect(peer(t), own->ep);
@@ -134,6 +135,11 @@ static DAT_COUNT was_reconnected(struct test *t, struct own *own)
         must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
         expect_flushes(t, own->evd, POSTS - 2);
         must(dat_ep_reset(own->ep));
+}
+
+static DAT_COUNT was_reconnected(struct test *t, struct own *own)
+{
+        was_connected(t, own);
         own->received = own->posted;
         own->sent = own->posted;
         own_post(t, own, 4);
@@ -197,14 +203,7 @@ static DAT_COUNT was_active_then_passive(struct test *t, struct own *own)
 {
         struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
 
-        own_post(t, own, POSTS);
-        own->end = peer_connect(peer(t), own->ep);
-        own_send(own, 2);
-        own_expect_messages(t, own, 2);
-        peer_disconnect(own->end, DAT_CLOSE_ABRUPT_FLAG);
-        must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
-        expect_flushes(t, own->evd, POSTS - 2);
-        must(dat_ep_reset(own->ep));
+        was_connected(t, own);
         loop.passive = own->ep;
         own_post(t, own, POSTS);
         loop_join(t, &loop);
