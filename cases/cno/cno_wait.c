@@ -251,26 +251,34 @@ CASE(cno_wait, several_events)
         }
 }
 
+/* A wait for what is reaped, which a notification of it may end. */
+static DAT_RETURN expect_told_or_none(struct test *t, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
+{
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+        DAT_RETURN ret = expect(dat_cno_wait(cno, 0, &named), DAT_SUCCESS, DAT_QUEUE_EMPTY);
+
+        expect_that(named == (dat_is(ret, DAT_SUCCESS) ? evd : DAT_HANDLE_NULL),
+                    "the CNO names another EVD");
+        return ret;
+}
+
 CASE(cno_wait, reaped_before)
 {
         EACH_SOURCE (kind) {
                 DAT_CNO_HANDLE cno = cno_new(t);
                 struct source source = source_feeding(t, kind, cno);
-                DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
                 DAT_RETURN ret;
 
                 source_bring(t, &source, 0, 1);
                 expect_source_events(t, &source, 0, 1);
-                ret = expect(dat_cno_wait(cno, 0, &named), DAT_SUCCESS, DAT_QUEUE_EMPTY);
-                expect_that(named == (dat_is(ret, DAT_SUCCESS) ? source.evd : DAT_HANDLE_NULL),
-                            "the CNO names another EVD");
+                ret = expect_told_or_none(t, cno, source.evd);
                 record(t, "a wait for what is reaped %s",
                        dat_is(ret, DAT_SUCCESS) ? "is notified" : "finds nothing");
 
                 /* An event that is reaped by a poll may have its notification under way. */
                 if (dat_is(ret, DAT_QUEUE_EMPTY)) {
                         settle(t);
-                        expect(dat_cno_wait(cno, 0, &named), DAT_SUCCESS, DAT_QUEUE_EMPTY);
+                        expect_told_or_none(t, cno, source.evd);
                 }
                 expect_none(t, cno);
                 source_bring(t, &source, 1, 1);

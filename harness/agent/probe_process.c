@@ -137,7 +137,7 @@ static bool begins(struct probe *probe, const struct probe_job *job, enum unaske
         return true;
 }
 
-/* Whether an EVD without events says so by a call by which fixtures take events. */
+/* Whether a call by which fixtures take events answers: an EVD is empty, or it gave an event. */
 static bool says_empty(struct probe *probe, enum unasked call, DAT_RETURN ret, DAT_RETURN empty)
 {
         if (dat_is(ret, empty) || dat_is(ret, DAT_SUCCESS))

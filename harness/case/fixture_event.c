@@ -103,18 +103,28 @@ static DAT_RETURN take_within(struct test *t, DAT_EVD_HANDLE evd, DAT_TIMEOUT us
         return ret;
 }
 
-DAT_RETURN fixture_event_now(struct test *t, DAT_EVD_HANDLE evd, DAT_EVENT *event)
+/* Takes the event that is there, and tells by which call. */
+static DAT_RETURN take_now(struct test *t, DAT_EVD_HANDLE evd, DAT_EVENT *event, const char **call)
 {
         DAT_COUNT more;
         DAT_RETURN ret;
 
-        if (!does_without(t, UNASKED_EVD_DEQUEUE, "evd_dequeue", UNASKED_EVD_WAIT))
-                return dat_evd_dequeue(evd, event);
-        ret = dat_evd_wait(evd, SHORT_WAIT_US, 1, event, &more);
-        /* On an EVD that is unwaitable, or has a waiter, no other call takes events. */
-        if (dat_is(ret, DAT_INVALID_STATE))
-                return dat_evd_dequeue(evd, event);
-        return dat_is(ret, DAT_TIMEOUT_EXPIRED) ? DAT_QUEUE_EMPTY : ret;
+        if (does_without(t, UNASKED_EVD_DEQUEUE, "evd_dequeue", UNASKED_EVD_WAIT)) {
+                *call = "dat_evd_wait";
+                ret = dat_evd_wait(evd, SHORT_WAIT_US, 1, event, &more);
+                /* On an EVD that is unwaitable, or has a waiter, no other call takes events. */
+                if (!dat_is(ret, DAT_INVALID_STATE))
+                        return dat_is(ret, DAT_TIMEOUT_EXPIRED) ? DAT_QUEUE_EMPTY : ret;
+        }
+        *call = "dat_evd_dequeue";
+        return dat_evd_dequeue(evd, event);
+}
+
+DAT_RETURN fixture_event_now(struct test *t, DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+        const char *call;
+
+        return take_now(t, evd, event, &call);
 }
 
 /*
@@ -248,9 +258,9 @@ static bool quiet_period(struct test *t, const struct check_site *site, DAT_EVD_
                 call_failed(t, site, call, ret);
         if (!sleep_until(start + (uint64_t)t->settings->quiet_ms * 1000000))
                 return false;
-        ret = fixture_event_now(t, evd, event);
+        ret = take_now(t, evd, event, &call);
         if (!dat_is(ret, DAT_QUEUE_EMPTY))
-                call_failed(t, site, "dat_evd_dequeue", ret);
+                call_failed(t, site, call, ret);
         return dat_is(ret, DAT_SUCCESS);
 }
 

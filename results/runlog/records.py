@@ -171,7 +171,7 @@ class EventLog:
 
     def _commit(self, lines: Sequence[_Line]) -> None:
         """Write lines and sync once. Where not all of them fit, none is kept."""
-        last, written, ended = self._last, [], self._ended
+        last, written, ended = self._last, [], False
         for line in lines:
             if ended:
                 break

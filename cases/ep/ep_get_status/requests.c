@@ -228,7 +228,6 @@ static void expect_idle_beside(struct test *t, const struct unreaped *row, DAT_C
         };
         const struct ep_opts apart = {.attr = NULL};
         struct loop loops[2];
-        struct status status;
 
         for (int i = 0; i < 2; i++) {
                 loops[i] =
@@ -244,9 +243,8 @@ static void expect_idle_beside(struct test *t, const struct unreaped *row, DAT_C
         settle_briefly(t);
 
         expect_idle(t, row->receives ? loops[1].passive : loops[1].active, DAT_TRUE, DAT_TRUE);
-        status = status_of(t, row->receives ? loops[0].passive : loops[0].active);
         if (row->own)
-                expect_eq(status.recv_idle, DAT_TRUE);
+                expect_eq(status_of(t, loops[0].active).recv_idle, DAT_TRUE);
         must_dto(evd);
 }
 

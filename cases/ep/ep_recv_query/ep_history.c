@@ -149,35 +149,34 @@ static DAT_COUNT was_reconnected(struct test *t, struct own *own)
         return 3;
 }
 
-/* Each time it accepted a request. */
-static DAT_COUNT was_passive_again(struct test *t, struct own *own)
-{
-        const struct buf *from = buf_with(t);
-
-        for (int connection = 1; connection <= 2; connection++) {
-                struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
-
-                loop.passive = own->ep;
-                own_post(t, own, POSTS);
-                loop_join(t, &loop);
-                loop_post_send(t, loop.active, from, 0);
-                must_dto(own->evd);
-                if (connection == 2)
-                        break;
-                must(dat_ep_disconnect(own->ep, DAT_CLOSE_ABRUPT_FLAG));
-                must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
-                expect_flushes(t, own->evd, POSTS - 1);
-                must(dat_ep_reset(own->ep));
-        }
-        return POSTS - 1;
-}
-
 /* One message has come over the loop, and is reaped. */
 static DAT_COUNT received_one(struct test *t, struct own *own, const struct loop *loop)
 {
         loop_post_send(t, loop->active, buf_with(t), 0);
         must_dto(own->evd);
         return POSTS - 1;
+}
+
+/* It accepted a request, and one message has come. */
+static DAT_COUNT accepted_one(struct test *t, struct own *own)
+{
+        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+
+        loop.passive = own->ep;
+        own_post(t, own, POSTS);
+        loop_join(t, &loop);
+        return received_one(t, own, &loop);
+}
+
+/* Each time it accepted a request. */
+static DAT_COUNT was_passive_again(struct test *t, struct own *own)
+{
+        accepted_one(t, own);
+        must(dat_ep_disconnect(own->ep, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_flushes(t, own->evd, POSTS - 1);
+        must(dat_ep_reset(own->ep));
+        return accepted_one(t, own);
 }
 
 /* The request came to another service point first. */
@@ -201,13 +200,8 @@ static DAT_COUNT was_handed_off(struct test *t, struct own *own)
 /* It requested its first connection, and accepted the second. */
 static DAT_COUNT was_active_then_passive(struct test *t, struct own *own)
 {
-        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
-
         was_connected(t, own);
-        loop.passive = own->ep;
-        own_post(t, own, POSTS);
-        loop_join(t, &loop);
-        return received_one(t, own, &loop);
+        return accepted_one(t, own);
 }
 
 /* Nothing but dat_evd_dequeue reaped. */

@@ -228,7 +228,7 @@ static const struct length_row transfer_lengths[] = {
 };
 /* The row's length, where the EP's limit is `most`; UNSUPPORTED where that is less. */
 size_t length_of(struct test *t, const struct length_row *row, DAT_VLEN most);
-/* Ends the case as UNSUPPORTED where the EPs of transfer_with() transfer no so many bytes. */
+/* Ends the case as UNSUPPORTED where the EPs of transfer_with() cannot transfer so many bytes. */
 void must_carry(struct test *t, size_t length);
 
 /* Two EPs that are to be connected, each with EVDs of its own. */
