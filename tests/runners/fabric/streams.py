@@ -7,11 +7,14 @@ DEADLINE = 60.0
 
 
 def read_to_end(stream: socket.socket) -> bytes:
-    """All that is left of the stream; TimeoutError when its end does not come."""
+    """All that is left of the stream; TimeoutError, with what came, when its end does not."""
     stream.settimeout(DEADLINE)
     data = b""
     while True:
-        chunk = stream.recv(65536)
+        try:
+            chunk = stream.recv(65536)
+        except TimeoutError:
+            raise TimeoutError(f"no end of the stream for {DEADLINE:g} s after {data!r}") from None
         if not chunk:
             return data
         data += chunk
