@@ -382,7 +382,8 @@ static const struct call {
 
 FAMILY(cno_free, handle_afterwards, calls)
 {
-        expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_CNO, BAD_HANDLE_DESTROYED));
+        expect_stale(row->call, live_handle(t, DAT_HANDLE_TYPE_CNO),
+                     bad_handle(t, DAT_HANDLE_TYPE_CNO, BAD_HANDLE_DESTROYED));
 }
 
 /*

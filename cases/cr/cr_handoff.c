@@ -592,7 +592,7 @@ FAMILY(cr_handoff, handle_afterwards, cr_uses)
 
         if (arrived.cr == request.cr)
                 end_noted(t, "the request has its handle at its new point too");
-        expect_stale(row->call, request.cr);
+        expect_stale(row->call, requested(t, MADE_BY_CONSUMER).cr, request.cr);
 }
 
 FAMILY(cr_handoff, handle_after_all, cr_uses)
@@ -605,7 +605,7 @@ FAMILY(cr_handoff, handle_after_all, cr_uses)
         arrived = handed(t, &request, &to);
         expect_cr_accepted(t, &arrived);
 
-        expect_stale(row->call, request.cr);
+        expect_stale(row->call, requested(t, MADE_BY_CONSUMER).cr, request.cr);
 }
 
 LEGAL(cr_handoff)

@@ -524,7 +524,7 @@ FAMILY(cr_reject, handle_afterwards, cr_uses)
         make_for_uses(t);
         expect_cr_rejected(t, &request);
 
-        expect_stale(row->call, request.cr);
+        expect_stale(row->call, requested(t, MADE_BY_CONSUMER).cr, request.cr);
 }
 
 FAMILY(cr_reject, handle_of_reserved_afterwards, cr_uses)
@@ -534,7 +534,7 @@ FAMILY(cr_reject, handle_of_reserved_afterwards, cr_uses)
         make_for_uses(t);
         expect_cr_rejected(t, &request);
 
-        expect_stale(row->call, request.cr);
+        expect_stale(row->call, requested(t, MADE_BY_CONSUMER).cr, request.cr);
 }
 
 LEGAL(cr_reject)

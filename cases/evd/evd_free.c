@@ -384,7 +384,8 @@ static const struct use {
 
 FAMILY(evd_free, handle_afterwards, uses)
 {
-        expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_EVD, BAD_HANDLE_DESTROYED));
+        expect_stale(row->call, live_handle(t, DAT_HANDLE_TYPE_EVD),
+                     bad_handle(t, DAT_HANDLE_TYPE_EVD, BAD_HANDLE_DESTROYED));
 }
 
 /*

@@ -282,7 +282,7 @@ FAMILY(get_consumer_context, destroyed_handle, fleeting_kinds)
 
         must(dat_set_consumer_context(kept.handle, CONTEXT(FIRST)));
         live_free(t, &live);
-        expect_stale(get_context, live.handle);
+        expect_stale(get_context, live_object(t, row->type, false).handle, live.handle);
         expect_context(t, kept.handle, FIRST);
 }
 

@@ -156,7 +156,7 @@ FAMILY(get_handle_type, destroyed_handle, fleeting_kinds)
         struct live live = live_object(t, row->type, false);
 
         live_free(t, &live);
-        expect_stale(get_type, live.handle);
+        expect_stale(get_type, live_object(t, row->type, false).handle, live.handle);
         expect_type(t, kept.handle, DAT_HANDLE_TYPE_PZ);
 }
 

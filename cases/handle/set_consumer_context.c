@@ -350,7 +350,7 @@ FAMILY(set_consumer_context, destroyed_handle, fleeting_kinds)
         expect(dat_set_consumer_context(kept.handle, CONTEXT(SECOND)), DAT_SUCCESS);
         must(dat_set_consumer_context(live.handle, CONTEXT(SECOND)));
         live_free(t, &live);
-        expect_stale(set_first, live.handle);
+        expect_stale(set_first, live_object(t, row->type, false).handle, live.handle);
         expect_context(t, kept.handle, SECOND);
 }
 

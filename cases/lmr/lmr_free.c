@@ -449,7 +449,8 @@ FAMILY(lmr_free, handle_afterwards, handle_uses)
         beside.ia = ia(t);
         beside.zone = pz(t);
 
-        expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_LMR, BAD_HANDLE_DESTROYED));
+        expect_stale(row->call, live_handle(t, DAT_HANDLE_TYPE_LMR),
+                     bad_handle(t, DAT_HANDLE_TYPE_LMR, BAD_HANDLE_DESTROYED));
 }
 
 CASE(lmr_free, second_free)

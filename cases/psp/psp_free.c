@@ -636,7 +636,8 @@ static const struct use {
 
 FAMILY(psp_free, handle_afterwards, uses)
 {
-        expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_PSP, BAD_HANDLE_DESTROYED));
+        expect_stale(row->call, live_handle(t, DAT_HANDLE_TYPE_PSP),
+                     bad_handle(t, DAT_HANDLE_TYPE_PSP, BAD_HANDLE_DESTROYED));
 }
 
 /*

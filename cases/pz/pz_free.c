@@ -402,7 +402,8 @@ FAMILY(pz_free, handle_afterwards, uses)
         if (row->call == ep_create_with_srq)
                 beside.srq = srq_with(t);
 
-        expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_PZ, BAD_HANDLE_DESTROYED));
+        expect_stale(row->call, live_handle(t, DAT_HANDLE_TYPE_PZ),
+                     bad_handle(t, DAT_HANDLE_TYPE_PZ, BAD_HANDLE_DESTROYED));
 }
 
 CASE(pz_free, second_free)

@@ -394,7 +394,8 @@ FAMILY(rmr_free, handle_afterwards, uses)
                 beside.ep = window.near;
                 beside.segment = region(&window);
         }
-        expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_RMR, BAD_HANDLE_DESTROYED));
+        expect_stale(row->call, live_handle(t, DAT_HANDLE_TYPE_RMR),
+                     bad_handle(t, DAT_HANDLE_TYPE_RMR, BAD_HANDLE_DESTROYED));
 }
 
 CASE(rmr_free, second_free)

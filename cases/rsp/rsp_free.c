@@ -634,7 +634,8 @@ static const struct use {
 
 FAMILY(rsp_free, handle_afterwards, uses)
 {
-        expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_RSP, BAD_HANDLE_DESTROYED));
+        expect_stale(row->call, live_handle(t, DAT_HANDLE_TYPE_RSP),
+                     bad_handle(t, DAT_HANDLE_TYPE_RSP, BAD_HANDLE_DESTROYED));
 }
 
 /*

@@ -45,8 +45,7 @@ static DAT_HANDLE make_service_point(struct test *t, enum object_kind kind)
         return made;
 }
 
-/* A live object of the type, on the teardown list. */
-static DAT_HANDLE make(struct test *t, DAT_HANDLE_TYPE type)
+DAT_HANDLE live_handle(struct test *t, DAT_HANDLE_TYPE type)
 {
         switch (type) {
         case DAT_HANDLE_TYPE_CNO:
@@ -87,7 +86,7 @@ static DAT_HANDLE destroyed(struct test *t, DAT_HANDLE_TYPE type)
 
         if (type == DAT_HANDLE_TYPE_IA)
                 return closed_ia(t);
-        handle = make(t, type);
+        handle = live_handle(t, type);
         release(t, handle);
         return handle;
 }
@@ -171,7 +170,7 @@ DAT_HANDLE bad_handle(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how)
         case BAD_HANDLE_OTHER_KIND:
                 return type == DAT_HANDLE_TYPE_PZ ? evd_with(t) : pz(t);
         case BAD_HANDLE_SIBLING:
-                return make(t, sibling(t, type));
+                return live_handle(t, sibling(t, type));
         case BAD_HANDLE_OTHER_IA:
                 return of_other_ia(t, type);
         }

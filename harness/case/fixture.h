@@ -319,6 +319,8 @@ enum bad_handle {
         BAD_HANDLE_OTHER_IA,
 };
 DAT_HANDLE bad_handle(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how);
+/* A live object of the type, one that destroyed and sibling handles are made of. */
+DAT_HANDLE live_handle(struct test *t, DAT_HANDLE_TYPE type);
 /* Of which type its object is, for that type of a good one. */
 DAT_HANDLE_TYPE bad_handle_type(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how);
 

@@ -98,8 +98,16 @@ static DAT_RETURN make_apart(void *arg)
         return apart->standard->make(apart->call);
 }
 
-/* GEN-1: by DAT 2.0 the registry itself follows the handle, and may die of it. */
-static void answered_apart(struct test *t, const struct check_site *site,
+static void ended_apart(struct test *t, const struct check_site *site)
+{
+        check_seen(t, site, true, false, "", "an answer", "the call ended its process");
+}
+
+/*
+ * Returns whether the call came back, or need not. GEN-1: by DAT 2.0 the registry itself follows
+ * the handle, and may die of it.
+ */
+static bool answered_apart(struct test *t, const struct check_site *site,
                            DAT_RETURN (*call)(void *arg), void *arg, DAT_RETURN refused)
 {
         DAT_RETURN ret = refused;
@@ -110,14 +118,22 @@ static void answered_apart(struct test *t, const struct check_site *site,
                 check_expect_or_note(t, site, ret, refused, says_why ? &ret : &refused, 1);
         else if (REGISTRY_FOLLOWS_HANDLES)
                 note(t, "the call ended its process, as it may by DAT 2.0 (GEN-1)");
-        else
-                check_seen(t, site, true, false, "", "an answer", "the call ended its process");
+        return came_back || REGISTRY_FOLLOWS_HANDLES;
 }
 
-void stale_answered(struct test *t, const struct check_site *site, DAT_RETURN (*call)(void *handle),
+bool stale_answered(struct test *t, const struct check_site *site, DAT_RETURN (*call)(void *handle),
                     DAT_HANDLE handle)
 {
-        answered_apart(t, site, call, handle, DAT_INVALID_HANDLE);
+        return answered_apart(t, site, call, handle, DAT_INVALID_HANDLE);
+}
+
+void stale_ended(struct test *t, const struct check_site *site, DAT_RETURN (*call)(void *handle),
+                 DAT_HANDLE live)
+{
+        /* A call that never works crashes here, in the case's process: the crash names it. */
+        (void)call(live);
+        t->has_unowned = true;
+        ended_apart(t, site);
 }
 
 /* The objects that a call names, as they are before it. */
@@ -188,9 +204,10 @@ void standard_bad_handle(struct test *t, const struct standard_call *standard,
         memcpy(&good, call + handle->offset, sizeof(good));
         memcpy(call + handle->offset, &bad, sizeof(bad));
         if (handle->how == BAD_HANDLE_DESTROYED) {
-                answered_apart(t, &site, make_apart,
-                               &(struct apart){.standard = standard, .call = call},
-                               standard->refused);
+                if (!answered_apart(t, &site, make_apart,
+                                    &(struct apart){.standard = standard, .call = call},
+                                    standard->refused))
+                        ended_apart(t, &site);
         } else if (handle->how == BAD_HANDLE_OTHER_IA) {
                 granted = expect_foreign(t, &site, standard, call);
         } else {

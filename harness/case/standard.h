@@ -67,11 +67,18 @@ void standard_null_pointer(struct test *t, const struct standard_call *standard,
 /*
  * Makes the call, in a process of its own, with the handle of an object that is gone (GEN-1):
  * DAT_INVALID_HANDLE passes, another error is a NOTE, success is a FAIL, and so is a call that ends
- * its process, but by DAT 2.0.
+ * its process, but by DAT 2.0. Before that verdict the call is made with `live_`, a handle of the
+ * same kind that is made only then: a call that ends its process with that one too is to blame.
  */
-#define expect_stale(call_, handle_) \
-        stale_answered(t, CHECK_SITE_(#call_ " of a handle that is gone"), (call_), (handle_))
-void stale_answered(struct test *t, const struct check_site *site, DAT_RETURN (*call)(void *handle),
+#define expect_stale(call_, live_, handle_)                                             \
+        do {                                                                            \
+                if (!stale_answered(t, CHECK_SITE_(STALE_(call_)), (call_), (handle_))) \
+                        stale_ended(t, CHECK_SITE_(STALE_(call_)), (call_), (live_));   \
+        } while (0)
+#define STALE_(call_) #call_ " of a handle that is gone"
+bool stale_answered(struct test *t, const struct check_site *site, DAT_RETURN (*call)(void *handle),
                     DAT_HANDLE handle);
+void stale_ended(struct test *t, const struct check_site *site, DAT_RETURN (*call)(void *handle),
+                 DAT_HANDLE live);
 
 #endif

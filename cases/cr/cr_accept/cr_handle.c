@@ -13,7 +13,7 @@ FAMILY(cr_accept, handle_afterwards, cr_uses)
         make_for_uses(t);
         expect_cr_accepted(t, &request);
 
-        expect_stale(row->call, request.cr);
+        expect_stale(row->call, requested(t, MADE_BY_CONSUMER).cr, request.cr);
 }
 
 FAMILY(cr_accept, handle_of_reserved_afterwards, cr_uses)
@@ -23,7 +23,7 @@ FAMILY(cr_accept, handle_of_reserved_afterwards, cr_uses)
         make_for_uses(t);
         expect_cr_accepted(t, &request);
 
-        expect_stale(row->call, request.cr);
+        expect_stale(row->call, requested(t, MADE_BY_CONSUMER).cr, request.cr);
 }
 
 FAMILY(cr_accept, handle_of_lost_afterwards, cr_uses)
@@ -38,7 +38,7 @@ FAMILY(cr_accept, handle_of_lost_afterwards, cr_uses)
         request_accepted(t, &request);
         expect_cr_told(t, request.passive, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 
-        expect_stale(row->call, request.cr);
+        expect_stale(row->call, requested(t, MADE_BY_CONSUMER).cr, request.cr);
 }
 
 LEGAL(cr_accept)

@@ -163,7 +163,8 @@ FAMILY(ep_free, handle_afterwards, uses)
                 adopt(t, DAT_HANDLE_TYPE_RMR, beside.rmr);
         }
 
-        expect_stale(row->call, bad_handle(t, DAT_HANDLE_TYPE_EP, BAD_HANDLE_DESTROYED));
+        expect_stale(row->call, live_handle(t, DAT_HANDLE_TYPE_EP),
+                     bad_handle(t, DAT_HANDLE_TYPE_EP, BAD_HANDLE_DESTROYED));
 }
 
 /* A request is accepted by no EP that is gone, and then by one that is there. */

@@ -82,5 +82,5 @@ CASE(ep_free, tentative_then_rejected)
         expect(dat_ep_free(ep), DAT_INVALID_STATE);
         release(t, ep_request(t, ep));
 
-        expect_stale(query, ep);
+        expect_stale(query, ep_with(t), ep);
 }

@@ -151,7 +151,7 @@ FAMILY(ep_recv_query, invalid_handle, invalid_eps)
         DAT_HANDLE ep = bad_handle(t, DAT_HANDLE_TYPE_EP, row->how);
 
         if (row->how == BAD_HANDLE_DESTROYED)
-                expect_stale(query_of, ep);
+                expect_stale(query_of, ep_with(t), ep);
         else if (!provider_attr(t)->ep_recv_info_supported)
                 expect(query_of(ep), DAT_INVALID_HANDLE, DAT_MODEL_NOT_SUPPORTED);
         else
