@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "case/poison.h"
 #include "evidence/api.h"
 
 static bool in_name(char character)
@@ -100,12 +101,19 @@ struct operand_type operand_type(const char *text)
         struct operand_type type = {.unit = ""};
         const char *between = strstr(text, " == ");
         const char *wanted = between ? between + 4 : text + strlen(text);
+        const char *called;
         size_t length;
         const char *at = last_name(wanted, strlen(wanted), &length);
 
         if (type_of_name(at, length, &type))
                 return type;
-        at = last_name(text, between ? (size_t)(between - text) : strlen(text), &length);
+        length = between ? (size_t)(between - text) : strlen(text);
+        called = memchr(text, '(', length);
+        at = last_name(text, length, &length);
+        if (type_of_name(at, length, &type) || !called)
+                return type;
+        /* What queries a field is named after it: ep_state(t, ep). */
+        at = last_name(text, (size_t)(called - text), &length);
         type_of_name(at, length, &type);
         return type;
 }
@@ -130,11 +138,25 @@ static bool flags_text(char *text, size_t size, const struct api_enum *names,
         return value == 0 && used > 0;
 }
 
+/* Whether it is what poison() leaves, in 32 bits or 64. */
+static bool is_unwritten(long long value)
+{
+        int low = (int)value;
+        unsigned char bytes[sizeof(low)];
+
+        memset(bytes, POISON, sizeof(bytes));
+        if (memcmp(&low, bytes, sizeof(low)) != 0)
+                return false;
+        return value == low || value == (unsigned int)low || (int)(value >> 32) == low;
+}
+
 void operand_text(char *text, size_t size, const struct operand_type *type, long long value)
 {
         const char *name = NULL;
 
-        if (type->is_boolean && (value == 0 || value == 1))
+        if (is_unwritten(value))
+                name = "unwritten";
+        else if (type->is_boolean && (value == 0 || value == 1))
                 name = value ? "DAT_TRUE" : "DAT_FALSE";
         else if (type->names)
                 name = api_member_name(type->names, (unsigned long long)value);

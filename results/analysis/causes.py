@@ -47,6 +47,8 @@ _EVENT = re.compile(
 _LOST = ("DAT_CONNECTION_EVENT_TIMED_OUT", "DAT_CONNECTION_EVENT_UNREACHABLE")
 # A refusal that every call has for many reasons.
 _SCARCE = "DAT_INSUFFICIENT_RESOURCES"
+# A step that failed by what its call returned.
+_REFUSES = re.compile(r"returned DAT_(?!SUCCESS|\w*_EVENT)")
 # What a call is seen to leave unwritten, by a check of it and by a step that needs it.
 _UNWRITTEN = re.compile(r"\w+ is not written\b|DAT_SUCCESS, with a value left unwritten$")
 # Where defects beside the clauses were found, by the word of all of them.
@@ -57,7 +59,9 @@ _CALLS = 3
 
 Key = tuple[object, ...]
 # Keys that say which sentence is broken, and not how a finding ended.
-_OF_A_CLAUSE = ("model", "told", "clause")
+_OF_A_CLAUSE = ("model", "told", "granted", "clause")
+# Those that say nothing where another finding ended in the same way without them.
+_DOUBTFUL = ("model", "granted")
 
 
 @dataclass(frozen=True)
@@ -106,8 +110,22 @@ class Cause:
 
     @property
     def name(self) -> str:
-        """In one line: the calls, and what was wrong with them. Where other calls answered what
-        they should not, the call whose page has all clauses that failed is before them.
+        """In one line: the calls, and what was wrong with them."""
+        return f"{self._where}: {self.what}" if self._where else self.what
+
+    @property
+    def sentence(self) -> str:
+        """The same as a sentence about the product, for a reader who knows the calls only."""
+        attempt, where = self.example.decisive, self._where
+        said = _said(attempt) if attempt and where else ""
+        if ", seen in " in where and said.startswith(" "):
+            where += ","
+        return f"{where}{said}." if said else f"{self.name}."
+
+    @property
+    def _where(self) -> str:
+        """The calls. Where other calls answered what they should not, the call whose page has all
+        clauses that failed is before them.
         """
         shown = ", ".join(self.calls[:_CALLS])
         if len(self.calls) > _CALLS:
@@ -116,7 +134,7 @@ class Cause:
         failed = self.verdict is Verdict.FAIL and not self.is_registrys
         if shown and failed and len(pages) == 1 and not pages & {*self.calls}:
             shown = f"{pages.pop()}, seen in {shown}"
-        return f"{shown}: {self.what}" if shown else self.what
+        return shown
 
 
 def _clauses(cases: Iterable[Case]) -> Sequence[Clause]:
@@ -207,7 +225,7 @@ def _drop_doubtful(keys_of: Mapping[int, set[Key]]) -> None:
         place: {
             model
             for model in keys
-            if _kind(model) == "model"
+            if _kind(model) in _DOUBTFUL
             and any(having[key] - having[model] for key in keys if _kind(key) not in _OF_A_CLAUSE)
         }
         for place, keys in keys_of.items()
@@ -251,6 +269,8 @@ def _keys(attempt: Attempt, harmless: Collection[str], broken: Collection[str]) 
     if told := attempt.checked_deviation:
         # It is what the check looked at, whatever cases survive it.
         yield "told", *told.told
+        if told.grants:
+            yield "granted", *told.told
     check = attempt.failed_check
     last = _last_call(attempt)
     # What a case is blocked by is known by the clause that promises it.
@@ -278,6 +298,9 @@ def _keys_of_blocked(
     # The call that blocked it is the first that deviates.
     if said and said.call == attempt.blocked and said.clause not in harmless:
         yield "model", said.clause, said.call
+    # An object that a call has changed instead of refusing to may take no more.
+    if said and said.grants and said.clause in broken and attempt.promise not in broken:
+        yield "granted", *said.told
     if _UNWRITTEN.match(attempt.refusal):
         yield "unwritten", attempt.blocked
     if attempt.in_vain:
@@ -434,6 +457,27 @@ def _what(attempt: Attempt) -> str:
     if check.expected and check.seen:
         return f"{check.text}: expected {' or '.join(check.expected)}, saw {check.seen}"
     return f"{check.text} does not hold, {check.file}:{check.line}"
+
+
+def _said(attempt: Attempt) -> str:
+    """What the call did, behind its name in a sentence; empty where _what() has to do."""
+    check, what = attempt.failed_check, _what(attempt)
+    if attempt.verdict is Verdict.CRASH:
+        return f" crashed: {what}"
+    if attempt.verdict is Verdict.TIMEOUT and what.startswith("no return"):
+        return f" did not return{what.removeprefix('no return').replace(' in ', ' from ', 1)}"
+    if attempt.refusal:
+        return f" {what}, and had to succeed" if _REFUSES.match(what) else ""
+    if check is None or attempt.verdict is Verdict.CONTRADICTED:
+        return ""
+    wanted = " or ".join(check.expected)
+    if _of_an_answer(attempt):
+        return f" returned {check.seen}, and had to return {wanted}"
+    if _is_of_event(check):
+        return f" led to {check.seen}, and had to lead to {wanted}"
+    if check.subject and check.expected:
+        return f": {check.subject} was {check.seen}, and had to be {wanted}"
+    return ""
 
 
 def _crashed_in(attempt: Attempt) -> str:

@@ -228,6 +228,11 @@ class Trouble:
         return self.what == "refused" or bool(self.clause and self.saw.startswith("returns DAT_"))
 
     @property
+    def grants(self) -> bool:
+        """Whether the call was granted what it must refuse."""
+        return bool(self.clause) and self.saw.startswith("succeeds; it must return DAT_")
+
+    @property
     def subject(self) -> str:
         """What a call that deviates told wrongly, "max_recv_iov" of "max_recv_iov is 1, not 2"; or
         all of what was seen, if it is no value.
@@ -357,13 +362,18 @@ class Attempt:
     @property
     def checked_deviation(self) -> Trouble | None:
         """The deviation that the check which failed looked at: the check is of what the call
-        returned, or followed at once and is about the value. Any other may not concern the case.
+        returned, or of what a granted call has changed, or followed at once and is about the value.
+        Any other may not concern the case.
         """
         said, check = self.deviation, self.failed_check
         if self.verdict is not Verdict.FAIL or said is None or check is None:
             return None
         call = self.culprit
         if call and call.n == self.deviating and call.ret == check.seen.split(",")[0]:
+            return said
+        # A page's case looks at what its last call has done, which is granted as the first one was.
+        behind = call is not None and call.n >= self.deviating and call.name == said.call
+        if call and behind and said.grants and call.ret == "DAT_SUCCESS":
             return said
         about = {*said.subject.split()}
         if not about or not about <= {*_WORD.findall(f"{self.case} {check.text} {check.seen}")}:

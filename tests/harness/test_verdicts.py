@@ -27,6 +27,17 @@ DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
             " DAT_EVD_ASYNC_FLAG expected",
         ),
         (
+            "harness/fails_by_queried_state",
+            "FAIL",
+            "srq_state(&param) == wanted: DAT_SRQ_STATE_ERROR was seen,"
+            " DAT_SRQ_STATE_OPERATIONAL expected",
+        ),
+        (
+            "harness/fails_by_what_is_unwritten",
+            "FAIL",
+            "number == 7: unwritten was seen, 7 expected",
+        ),
+        (
             "harness/fails_by_size",
             "FAIL",
             "param.length == wanted: 4096 bytes was seen, 8192 bytes expected",

@@ -261,6 +261,17 @@ def test_sections_have_names_and_header_cells_scopes(window: Browser, report: st
     assert window.run("document.querySelectorAll('th:not([scope])').length") == 0
 
 
+def test_findings_of_a_customer_fit_on_a_phone(window: Browser, pages: dict[str, Path]) -> None:
+    window.resize(NARROW, 844)
+    window.open(pages["customer"].as_uri())
+    assert window.run("document.querySelectorAll('.stacked tbody tr').length") > 0
+    cut = (
+        "[...document.querySelectorAll('.stacked td')].filter((each) =>"
+        " each.getBoundingClientRect().right > innerWidth).length"
+    )
+    assert window.run(cut) == 0
+
+
 @pytest.mark.parametrize("fmt", PAGES)
 def test_no_page_pans_sideways(window: Browser, pages: dict[str, Path], fmt: str) -> None:
     window.resize(NARROW, 844)

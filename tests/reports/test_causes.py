@@ -221,6 +221,86 @@ def test_what_cases_survive_is_the_cause_where_the_check_saw_it(tmp_path: Path) 
     assert loaded.breakages == []
 
 
+SEEN_VALUE = {
+    "calls": [call(1, "dat_srq_resize")],
+    "checks": [check("after.max_recv_dtos == 8", ok=False, expected=["8"], seen="3")],
+}
+SEEN_EVENT = {
+    "calls": [call(1, "dat_evd_wait")],
+    "checks": [
+        check("event on evd", ok=False, expected=["DAT_SOFTWARE_EVENT"], seen="DAT_ASYNC_ERROR_X")
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "left", "sentence"),
+    [
+        (
+            "FAIL",
+            failing("dat_srq_resize", 7),
+            "dat_srq_resize returned DAT_SUCCESS, and had to return DAT_INVALID_STATE.",
+        ),
+        ("FAIL", SEEN_VALUE, "dat_srq_resize: max_recv_dtos was 3, and had to be 8."),
+        (
+            "FAIL",
+            SEEN_EVENT,
+            "dat_srq_resize, seen in dat_evd_wait, led to DAT_ASYNC_ERROR_X, and had to lead to"
+            " DAT_SOFTWARE_EVENT.",
+        ),
+        ("FAIL", by_condition("dat_srq_resize"), "dat_srq_resize: the CNO names another EVD."),
+        (
+            "CRASH",
+            crashed("libv.so(v_query)"),
+            "dat_srq_query crashed: SIGSEGV in libv.so(v_query).",
+        ),
+        (
+            "BLOCKED",
+            blocked("dat_rmr_create"),
+            "dat_rmr_create returned DAT_INTERNAL_ERROR, and had to succeed.",
+        ),
+    ],
+)
+def test_a_cause_is_a_sentence_about_the_product(
+    tmp_path: Path, verdict: str, left: Record, sentence: str
+) -> None:
+    run = SyntheticRun(modes=(1,))
+    run.case("0", verdict, **left)
+    (cause,) = causes(load(run.write(tmp_path)))
+    assert cause.sentence == sentence
+
+
+def test_what_a_wrongly_granted_call_has_changed_is_of_its_cause(tmp_path: Path) -> None:
+    """A kept case survives it, one fails by the grant, one by what it left, and one is blocked."""
+    why = "case call 1, dat_srq_resize: succeeds; it must return DAT_INVALID_STATE [srq_resize/0]"
+    granted_call = {"oracle": deviating("srq_resize/0") | {"why": why}}
+    size = check("size", ok=False, expected=["8"], seen="3", line=9, calls=3)
+    resized = call(1, "dat_srq_resize")
+    later: Record = {"calls": [resized, call(2, "dat_srq_resize"), call(3, "dat_srq_query")]}
+    run = SyntheticRun(modes=(1,))
+    run.case("0", "FAIL", **failing("dat_srq_resize", 7) | granted_call)
+    run.case("size", "FAIL", **later | {"checks": [size]} | granted_call)
+    short = blocked("dat_srq_post_recv", "DAT_INSUFFICIENT_RESOURCES")
+    run.case("full", "BLOCKED", **short | {"calls": [resized]} | granted_call)
+    run.case("kept", "PASS", calls=[resized], breaks="srq_resize/0", **granted_call)
+    loaded = load(run.write(tmp_path / "one"))
+    assert [cause.extent for cause in causes(loaded)] == ["2 clauses, and blocks 1 more"]
+    # Where the same is refused without it, that is another defect.
+    run.case("full_anyway", "BLOCKED", **short)
+    loaded = load(run.write(tmp_path / "two"))
+    assert [cause.extent for cause in causes(loaded)] == ["2 clauses", "2 clauses"]
+    # A size that is wrong in front of the grant is another defect, too.
+    run = SyntheticRun(modes=(1,))
+    run.case("0", "FAIL", **failing("dat_srq_resize", 7) | granted_call)
+    before: Record = {"calls": [call(1, "dat_srq_query"), call(2, "dat_srq_resize")]}
+    early = check("size", ok=False, expected=["8"], seen="3", line=9)
+    said = {"oracle": deviating("srq_resize/0") | {"why": why.replace("1", "2"), "n": 2}}
+    run.case("size", "FAIL", **before | {"checks": [early]} | said)
+    run.case("kept", "PASS", calls=[resized], breaks="srq_resize/0", **granted_call)
+    loaded = load(run.write(tmp_path / "early"))
+    assert [cause.extent for cause in causes(loaded)] == ["1 clause", "1 clause"]
+
+
 def test_a_deviation_without_which_others_end_so_joins_nothing(tmp_path: Path) -> None:
     """A crash, with the deviation and without it, and another check that fails behind it."""
     run = SyntheticRun(modes=(1,))

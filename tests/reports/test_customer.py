@@ -47,7 +47,7 @@ def test_what_was_tested_and_how_it_went(tmp_path: Path) -> None:
         "Not conformant",
         "2 findings, 1 waived: a waiver changes no verdict.",
         "srq_supported fail 6 2 2 1 1",
-        "FAIL 1 \u2013 dat_srq_resize: refused The clause broken holds. srq_resize/broken",
+        "FAIL 1 \u2013 dat_srq_resize: refused. The clause broken holds. srq_resize/broken",
         "mended in 2.2",
         "A. Lab 2027-01-31",
         "The maker gave no statement",

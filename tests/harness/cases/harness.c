@@ -11,6 +11,7 @@
 
 #include "case.h"
 #include "case/limits.h"
+#include "case/poison.h"
 
 CASE_WITH(harness, passes, .needs = 0)
 {
@@ -58,6 +59,27 @@ CASE_WITH(harness, fails_by_size, .needs = 0)
         int wanted = 8192;
 
         expect_eq(param.length, wanted);
+}
+
+static DAT_SRQ_STATE srq_state(const DAT_SRQ_PARAM *param)
+{
+        return param->srq_state;
+}
+
+CASE_WITH(harness, fails_by_queried_state, .needs = 0)
+{
+        DAT_SRQ_PARAM param = {.srq_state = DAT_SRQ_STATE_ERROR};
+        DAT_SRQ_STATE wanted = DAT_SRQ_STATE_OPERATIONAL;
+
+        expect_eq(srq_state(&param), wanted);
+}
+
+CASE_WITH(harness, fails_by_what_is_unwritten, .needs = 0)
+{
+        DAT_COUNT number;
+
+        poison(&number, sizeof(number));
+        expect_eq(number, 7);
 }
 
 CASE_WITH(harness, fails_by_condition, .needs = 0)
