@@ -21,9 +21,11 @@ void run_exhaust_memory(void);     /* all that the host has */
 void run_request_disturbance(void); /* of the agent: that the peer's host loses all packets */
 void run_reuse_handles(void);       /* new objects get handles of destroyed ones; provider only */
 void run_rewrite_code(void);        /* a byte of the program's code, by the same byte */
-void run_sleep_50_ms(void);         /* in the calling thread */
-void run_sleep_5_ms(void);          /* the same */
-void run_sleep_50_us(void);         /* the same: other threads run meanwhile */
-void run_write_parent_memory(void); /* 0xee to the heap of the process's parent */
+void run_rewrite_and_discard_code(void); /* and the written page is discarded */
+void run_rewrite_and_map_code(void);     /* and the file is mapped over it */
+void run_sleep_50_ms(void);              /* in the calling thread */
+void run_sleep_5_ms(void);               /* the same */
+void run_sleep_50_us(void);              /* the same: other threads run meanwhile */
+void run_write_parent_memory(void);      /* 0xee to the heap of the process's parent */
 
 #endif

@@ -165,29 +165,64 @@ void run_request_disturbance(void)
         send(AGENT_FD, lines, sizeof(lines) - 1, MSG_NOSIGNAL);
 }
 
+/* What happens to the written page: it stays, is discarded, or gets the file in its place. */
+enum aftermath { STAYS, DISCARDED, MAPPED_ANEW };
+
+static void forget(void *start, size_t length, off_t offset, enum aftermath aftermath)
+{
+        int file;
+
+        if (aftermath == DISCARDED)
+                madvise(start, length, MADV_DONTNEED);
+        if (aftermath != MAPPED_ANEW)
+                return;
+        file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+        (void)mmap(start, length, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file, offset);
+        close(file);
+}
+
 /* The program is the first of the objects; its code is judged by. */
 static int rewrite(struct dl_phdr_info *info, size_t size, void *context)
 {
         size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
         (void)size;
-        (void)context;
         for (size_t i = 0; i < info->dlpi_phnum; i++) {
-                uintptr_t at = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-                void *start = (void *)(at & ~(uintptr_t)(page - 1)); /* NOLINT */
+                const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+                uintptr_t at = info->dlpi_addr + header->p_vaddr;
+                uintptr_t before = at & (page - 1);
+                void *start = (void *)(at - before); /* NOLINT(performance-no-int-to-ptr) */
+                size_t length = (before + header->p_memsz + page - 1) & ~(page - 1);
 
-                if (info->dlpi_phdr[i].p_type != PT_LOAD || !(info->dlpi_phdr[i].p_flags & PF_X) ||
-                    mprotect(start, page, PROT_READ | PROT_WRITE | PROT_EXEC))
+                if (header->p_type != PT_LOAD || !(header->p_flags & PF_X) ||
+                    mprotect(start, length, PROT_READ | PROT_WRITE | PROT_EXEC))
                         continue;
                 *(volatile unsigned char *)start = *(volatile unsigned char *)start;
-                mprotect(start, page, PROT_READ | PROT_EXEC);
+                mprotect(start, length, PROT_READ | PROT_EXEC);
+                forget(start, length, (off_t)(header->p_offset - before),
+                       *(const enum aftermath *)context);
         }
         return 1;
 }
 
+static void rewrite_code(enum aftermath aftermath)
+{
+        dl_iterate_phdr(rewrite, &aftermath);
+}
+
 void run_rewrite_code(void)
 {
-        dl_iterate_phdr(rewrite, NULL);
+        rewrite_code(STAYS);
+}
+
+void run_rewrite_and_discard_code(void)
+{
+        rewrite_code(DISCARDED);
+}
+
+void run_rewrite_and_map_code(void)
+{
+        rewrite_code(MAPPED_ANEW);
 }
 
 void run_leak_descriptor(void)

@@ -69,6 +69,20 @@ static const struct program *own(void)
         return &program;
 }
 
+void code_range(uint64_t *begin, uint64_t *end)
+{
+        const struct program *program = own();
+
+        *begin = UINT64_MAX;
+        *end = 0;
+        for (size_t i = 0; i < program->count; i++) {
+                if (program->parts[i].begin < *begin)
+                        *begin = program->parts[i].begin;
+                if (program->parts[i].end > *end)
+                        *end = program->parts[i].end;
+        }
+}
+
 /*
  * Opens the /proc folder of a child. Its number there may be of another PID namespace, and the
  * kernel alone is asked for it.

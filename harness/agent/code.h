@@ -8,6 +8,7 @@
 #define HARNESS_CODE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum code_state {
@@ -18,5 +19,8 @@ enum code_state {
 
 /* Compares that of the child `pid`, which should be stopped, with this process's. */
 enum code_state code_of(pid_t pid, char *text, size_t size);
+
+/* From the first byte of both to behind the last one. */
+void code_range(uint64_t *begin, uint64_t *end);
 
 #endif

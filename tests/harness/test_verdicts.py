@@ -4,6 +4,7 @@
 import platform
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -134,7 +135,15 @@ def test_a_verdict_against_its_evidence(agent: Agent, case: str, against: str) -
             marks=pytest.mark.skipif(platform.machine() != "x86_64", reason="it writes x86 code"),
         ),
         ("takes_back", "its process has written to the suite's code, at 0x[0-9a-f]+ of its file"),
-        ("maps_anew", "its process has mapped the suite's code anew"),
+        ("discards", "its process has written to the suite's code, at 0x[0-9a-f]+ of its file"),
+        (
+            "discards_with_more",
+            "its process has written to the suite's code, at 0x[0-9a-f]+ of its file",
+        ),
+        (
+            "maps_the_file",
+            "its process has written to the suite's code, at 0x[0-9a-f]+ of its file",
+        ),
         (
             "changes_a_constant",
             "its process has written to the suite's code, at 0x[0-9a-f]+ of its file",
@@ -149,6 +158,14 @@ def test_a_verdict_of_other_code(agent: Agent, case: str, against: str) -> None:
     assert re.fullmatch(said + against, outcome.reason)
     assert outcome.texts("record") == []
     assert agent.run("harness/passes").word == "PASS"
+
+
+def test_code_that_is_mapped_anew(tmp_path: Path) -> None:
+    """Where no filter refuses it, the mapping shows it."""
+    with Agent(tmp_path, options=["--privileged"]) as agent:
+        outcome = agent.run("patch/maps_anew")
+    assert outcome.word == "CONTRADICTED", outcome.reason
+    assert outcome.reason.endswith("its process has mapped the suite's code anew")
 
 
 def test_an_event_that_does_not_come(agent: Agent) -> None:

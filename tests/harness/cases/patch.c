@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Cases that change the suite's code in their process, as a provider could that lives there. */
+#include <fcntl.h>
+#include <link.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -83,6 +85,77 @@ CASE_WITH(patch, maps_anew, .needs = 0)
         must_that(write(fd, page, size) == (ssize_t)size, "it is not copied");
         must_that(mmap(page, size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0) == page,
                   "it is not mapped there");
+        close(fd);
+        expect_eq(1 + 1, 2);
+}
+
+/* The code of the program, whose mapping has the same rights before and behind a write to it. */
+struct code {
+        unsigned char *start;
+        size_t length;
+        off_t offset; /* in its file */
+};
+
+static int find_code(struct dl_phdr_info *info, size_t size, void *context)
+{
+        struct code *code = context;
+        size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+        (void)size;
+        for (size_t i = 0; i < info->dlpi_phnum; i++) {
+                const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+                uintptr_t at = info->dlpi_addr + header->p_vaddr;
+                size_t before = at & (page - 1);
+
+                if (header->p_type == PT_LOAD && header->p_flags & PF_X)
+                        *code = (struct code){
+                            .start = (unsigned char *)(at - before), /* NOLINT */
+                            .length = (before + header->p_memsz + page - 1) & ~(page - 1),
+                            .offset = (off_t)(header->p_offset - before),
+                        };
+        }
+        return 1;
+}
+
+static struct code write_to_code(struct test *t)
+{
+        struct code code = {0};
+
+        dl_iterate_phdr(find_code, &code);
+        must_that(mprotect(code.start, code.length, PROT_READ | PROT_WRITE | PROT_EXEC) == 0,
+                  "its rights do not change");
+        *(volatile unsigned char *)code.start = *(volatile unsigned char *)code.start;
+        must_that(mprotect(code.start, code.length, PROT_READ | PROT_EXEC) == 0,
+                  "its rights do not change back");
+        return code;
+}
+
+CASE_WITH(patch, discards, .needs = 0)
+{
+        struct code code = write_to_code(t);
+
+        (void)madvise(code.start, code.length, MADV_DONTNEED);
+        expect_eq(1 + 1, 2);
+}
+
+/* The range of the call begins before the code. */
+CASE_WITH(patch, discards_with_more, .needs = 0)
+{
+        struct code code = write_to_code(t);
+        size_t more = (size_t)1 << 30;
+
+        (void)madvise(code.start - more, more + code.length, MADV_DONTNEED);
+        expect_eq(1 + 1, 2);
+}
+
+CASE_WITH(patch, maps_the_file, .needs = 0)
+{
+        struct code code = write_to_code(t);
+        int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+        must_that(fd >= 0, "its file is not opened");
+        (void)mmap(code.start, code.length, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd,
+                   code.offset);
         close(fd);
         expect_eq(1 + 1, 2);
 }

@@ -195,6 +195,11 @@ static bool user_faults(void)
         return passed(fd);
 }
 
+static bool rings_of_calls(void)
+{
+        return passed(syscall(SYS_io_uring_setup, 1, NULL));
+}
+
 static bool capabilities(void)
 {
         struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -227,6 +232,7 @@ void attack(void)
             {"bpf_programs", bpf_programs},
             {"perf_events", perf_events},
             {"user_faults", user_faults},
+            {"rings_of_calls", rings_of_calls},
             {"capabilities", capabilities},
             {"user_namespace", user_namespace},
         };
