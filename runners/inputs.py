@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from results.errors import InputError
+from runners.bounded import read_bytes
 
 # Whole numbers of 64 bits; floating ones have room for them.
 MOST = 1 << 63
@@ -29,7 +30,7 @@ def read_json(path: Path, called: str) -> dict[str, Any]:
 
 def _read(path: Path, called: str, form: str, loads: Callable[[str], Any]) -> Any:
     try:
-        value = loads(path.read_text(encoding="utf-8"))
+        value = loads(read_bytes(path).decode())
         _tame(value)
     except OSError as error:
         raise InputError(f"cannot read {called} {path}: {error.strerror}") from error

@@ -287,6 +287,19 @@ def _checks(_: State, record: Record) -> Iterator[str]:
         last = check["calls"]
 
 
+@_invariant("verdict", "A check in a source file of one page is of a case of that page.")
+def _own_checks(_: State, record: Record) -> Iterator[str]:
+    page = record["case"].partition("/")[0]
+    for check in record.get("checks", ()):
+        path = PurePosixPath(check["file"])
+        parts = [part for part in path.parts if part != ".."]
+        if parts[:1] != ["cases"] or len(parts) < len(("cases", "OBJECT", "PAGE")):
+            continue
+        of = PurePosixPath(parts[2]).stem
+        if path.suffix in (".c", ".h") and "shared" not in parts and of != page:
+            yield f"{check['file']} has checks of {of}, and the case is of {page}"
+
+
 @_invariant("verdict", "UNSUPPORTED names what the provider declares absent, and what runs has it.")
 def _needs(state: State, record: Record) -> Iterator[str]:
     word, ia = record["verdict"], _ia_of(state, record)

@@ -2,6 +2,7 @@
 """`judge`: hold every recorded call of a run, or of a traced program, to the specification."""
 
 import argparse
+import itertools
 import json
 import sys
 from collections import Counter
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 AGREES, DEVIATES, COULD_NOT_TELL = 0, 1, 2
 # A record of a process, which `trace` has made.
 TRACED = "trace"
+# No line is longer: a trace of a million calls is one line.
+_LONGEST = 256 << 20
 
 
 def add_parser(commands: Subparsers) -> None:
@@ -142,7 +145,10 @@ def _records(options: argparse.Namespace) -> Iterator[Any]:
 
 def _lines(path: Path) -> Iterator[Any]:
     with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
+        for number in itertools.count(1):
+            line = file.readline(_LONGEST)
+            if not line:
+                return
             try:
                 record = json.loads(line)
                 if not isinstance(record["type"], str):

@@ -4,6 +4,8 @@
 import subprocess
 from pathlib import Path
 
+from runners.bounded import LIBRARY_MOST, read_bytes
+
 # Where a copy of a libdat lies, beneath the folder that holds it.
 REGISTRY = "registry"
 
@@ -16,7 +18,7 @@ class Files:
 
     def read(self, path: Path) -> bytes:
         """What `path` holds; raises OSError."""
-        return path.read_bytes()
+        return read_bytes(path, LIBRARY_MOST)
 
     def libraries_beside(self, path: Path) -> list[str]:
         """The names of the shared objects in the folder of `path`."""

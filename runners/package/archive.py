@@ -5,12 +5,14 @@ The reader makes no file but those that it knows by name, looks at no link, owne
 no more than a member may have: a package may come from anybody.
 """
 
+import contextlib
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
 
 from reports.render import NAMES
+from results.runlog import frames
 from results.runlog.frames import EVENTS
 
 MANIFEST = "manifest.json"
@@ -32,6 +34,8 @@ MEMBERS: Mapping[str, int] = {
 }
 _BLOCK = tarfile.BLOCKSIZE
 _CHUNK = 1 * _MIB
+# Honest records shrink to a twentieth; who asks for more room than this wants to do harm.
+_ROOM, _SHRINK = 64 * _MIB, 100
 
 
 class ArchiveError(Exception):
@@ -61,6 +65,16 @@ def read(path: Path, folder: Path) -> dict[str, Path]:
             return dict(_members(file, path.stat().st_size, folder))
     except OSError as error:
         raise ArchiveError(f"cannot read {path}: {error.strerror}") from error
+
+
+def weigh(path: Path) -> None:
+    """Raise ArchiveError for records that are made to fill this machine's memory."""
+    most, size = _ROOM + _SHRINK * path.stat().st_size, 0
+    with path.open("rb") as file, contextlib.suppress(frames.FrameError):
+        for line in frames.lines(file):
+            size += len(line.raw) if line else 0
+            if size > most:
+                raise ArchiveError("they unpack to more than records can, and are not read")
 
 
 def _members(file: BinaryIO, total: int, folder: Path) -> list[tuple[str, Path]]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from results.errors import InputError
+from results.runlog.records import EVENTS
 from runners import runs
 from runners.package import archive
 
@@ -24,9 +25,14 @@ def opened(results: Path, name: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="udapl-cts-") as unpacked:
         folder = Path(unpacked)
         try:
-            archive.read(package, folder)
+            members = archive.read(package, folder)
         except archive.ArchiveError as error:
             raise InputError(f"{name} is no package: {error}") from error
+        try:
+            if EVENTS in members:
+                archive.weigh(members[EVENTS])
+        except archive.ArchiveError as error:
+            raise InputError(f"the records of {name}: {error}") from error
         yield folder
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from results.errors import InputError, RunnerError
 from results.runlog.printable import printable
+from runners.bounded import TEXT_MOST
 
 NAMESPACE = "udapl-cts-package"
 TIMEOUT = 120
@@ -17,6 +18,8 @@ def sign(path: Path, key: Path) -> None:
     """Sign the file `path` with the private key `key`, into `path`.sig. Raises InputError."""
     if not key.is_file():
         raise InputError(f"there is no key {key}: ssh-keygen -t ed25519 -f KEY makes one")
+    if key.stat().st_size > TEXT_MOST:
+        raise InputError(f"{key} is no key: it is too large")
     # A passphrase is asked for on the terminal, by ssh-keygen itself.
     done = _keygen("-Y", "sign", "-f", str(key), "-n", NAMESPACE, str(path), asks=True)
     if done.returncode != 0:

@@ -10,6 +10,7 @@ from typing import Any
 from results.analysis.profiles import profiles
 from results.errors import InputError
 from results.model.run import Run
+from runners.bounded import read_bytes
 from runners.names import nearest
 
 _SCHEMA = Path(__file__).resolve().parents[2] / "docs/statement.schema.json"
@@ -21,7 +22,7 @@ def read(path: Path, run: Run) -> dict[str, Any]:
     cannot be read, is none, or claims what `run` does not support.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bytes(path).decode()
         table: Any = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise InputError(f"cannot read the statement {path}: {error.strerror}") from error

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Looks through a package, check by check, with nothing but the package and this clone."""
 
-import contextlib
 import json
 import posixpath
 import re
@@ -41,8 +40,6 @@ from runners.package.build import digest, manifest_of, proves, text_of
 from runners.package.rejudge import rejudge
 
 OK, NOT_OK, CANNOT_TELL = "ok", "not ok", "cannot tell"
-# Honest records shrink to a twentieth; who asks for more room than this wants to do harm.
-_ROOM, _SHRINK = 64 << 20, 100
 # So many broken invariants are listed.
 _TOLD = 3
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
@@ -95,7 +92,9 @@ class _Verifier:
         manifest = self._manifest()
         yield self._digests(manifest)
         try:
-            self._weigh()
+            if EVENTS not in self._files:
+                raise ArchiveError("there are no records")
+            archive.weigh(self._files[EVENTS])
             run = load(self._folder)
         except (ReportError, ArchiveError) as error:
             yield Result("records", NOT_OK, str(error))
@@ -155,20 +154,6 @@ class _Verifier:
         if missing:
             return Result("digests", NOT_OK, f"it has no {min(missing)}")
         return Result("digests", OK, f"{len(there)} files are those of the manifest")
-
-    def _weigh(self) -> None:
-        """Raise ArchiveError for records that are made to fill this machine's memory."""
-        from results.runlog import frames
-
-        path = self._files.get(EVENTS)
-        if path is None:
-            raise ArchiveError("there are no records")
-        most, size = _ROOM + _SHRINK * path.stat().st_size, 0
-        with path.open("rb") as file, contextlib.suppress(frames.FrameError):
-            for line in frames.lines(file):
-                size += len(line.raw) if line else 0
-                if size > most:
-                    raise ArchiveError("they unpack to more than records can, and are not read")
 
     def _about(self, manifest: dict[str, Any], run: Run) -> Result:
         """Whether what the manifest says of the run is what the records say."""

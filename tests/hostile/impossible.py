@@ -81,6 +81,7 @@ def _verdict(case: str, hosts: int, number: int) -> Record:
         for n in range(1, 14)
     ]
     checks = [check("one"), check("two", ok=word != "FAIL", calls=13)]
+    checks = [{**each, "file": "cases/o/p/order.c"} for each in checks]
     return {
         "type": "verdict",
         "case": case,
@@ -247,6 +248,13 @@ def _misplaced(rng: random.Random, records: list[Record]) -> None:
         {"line": -3},
     ]
     _check(rng, records).update(rng.choice([*changes, {"calls": 14}, {"calls": -1}]))
+
+
+@_way("own-checks")
+def _of_another_page(rng: random.Random, records: list[Record]) -> None:
+    """A check of a case of another page, as where the evidence of one case was copied."""
+    files = ["cases/srq/q/grow.c", "cases/srq/q.c", "../../cases/ep/pp/fixtures.h"]
+    _check(rng, records)["file"] = rng.choice(files)
 
 
 @_way("found")

@@ -696,7 +696,12 @@ def in_verdict(name: str, **more: Any) -> Callable[[Forger], None]:
 
 def another_file(records: list[Record]) -> None:
     for each in verdict_of(records, "passes_1")["checks"]:
-        each["file"] = "cases/demo/no_page.c"
+        each["file"] = "cases/demo/demo_page/none.c"
+
+
+def another_page(records: list[Record]) -> None:
+    for each in verdict_of(records, "passes_1")["checks"]:
+        each["file"] = "cases/demo/tea.c"
 
 
 def another_line(records: list[Record]) -> None:
@@ -810,7 +815,13 @@ FORGERIES: dict[str, tuple[str, Callable[[Forger], None], str, str]] = {
         GREEN,
         lambda f: f.change(another_file),
         "sources",
-        "the commit has no cases/demo/no_page.c",
+        "the commit has no cases/demo/demo_page/none.c",
+    ),
+    "a check of another page": (
+        GREEN,
+        lambda f: f.change(another_page),
+        "invariants",
+        "checks of tea",
     ),
     "a check in no line": (GREEN, lambda f: f.change(another_line), "sources", "no line 4711"),
     # The dat.conf, sealed anew.
@@ -1282,6 +1293,21 @@ def test_a_forgery_ends_with_1(lab: Lab, tmp_path: Path) -> None:
     done = cts("verify", forger.pack(tmp_path / "forged.tar"), "--signers", lab.signers)
     assert done.returncode == 1
     assert "demo_page/fails is PASS there, but" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words", [("report", "latest"), ("compare", "latest"), ("certify", "--baseline"), ("history",)]
+)
+def test_a_bomb_is_not_read(lab: Lab, tmp_path: Path, words: tuple[str, ...]) -> None:
+    path, cts = lab.packages["red"]
+    (tmp_path / "members").mkdir()
+    forger = Forger.of(path, tmp_path / "members")
+    bomb(forger)
+    forged = forger.pack(tmp_path / "forged.package.tar")
+    done = cts(*words, tmp_path if words == ("history",) else forged)
+    assert done.returncode == 64, done
+    if words != ("history",):
+        assert "unpack to more than records can" in done.stderr
 
 
 def test_a_package_cannot_write_lines_of_its_own(lab: Lab, tmp_path: Path) -> None:

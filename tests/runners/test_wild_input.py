@@ -2,6 +2,7 @@
 """Input that no one writes by mistake is refused; what is meant for other programs has no say."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -92,6 +93,44 @@ def test_names_that_no_file_can_have(cts: Cts, arguments: tuple[str, ...]) -> No
     cts.has("passes")
     assert cts("certify", "--hosts", "1").returncode == 0
     assert refused(cts, *arguments)
+
+
+@pytest.mark.parametrize("kind", ["a device", "a pipe", "a large file"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("certify", "--waivers"),
+        ("certify", "--fabric", "ssh", "--hosts-file"),
+        ("certify", "--ia", "a", "--dat-conf"),
+        ("certify", "--provider"),
+        ("package", "latest", "--sign"),
+        ("package", "latest", "--statement"),
+        ("judge",),
+        ("report",),
+        ("compare", "latest"),
+        ("history",),
+        ("verify",),
+    ],
+)
+def test_files_without_an_end(
+    cts: Cts, tmp_path: Path, arguments: tuple[str, ...], kind: str
+) -> None:
+    cts.has("passes")
+    assert cts("certify", "--hosts", "1").returncode == 0
+    path = tmp_path / "endless"
+    if kind == "a device":
+        path = Path("/dev/zero")
+    elif kind == "a pipe":
+        os.mkfifo(path)
+    else:
+        with path.open("wb") as file:
+            file.truncate(1 << 40)
+    if (arguments, kind) == (("verify",), "a large file"):
+        done = cts(*arguments, path)
+        assert done.returncode == 1
+        assert "not ok" in done.stdout
+    else:
+        assert refused(cts, *arguments, path)
 
 
 def test_a_word_of_two_lines_is_quoted_in_one(cts: Cts) -> None:
