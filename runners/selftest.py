@@ -213,6 +213,16 @@ STEPS = (
         timeout=900,
     ),
     Step(
+        "provider-asan",
+        "each call that the provider makes fails in turn, with address sanitizer, in a guest",
+        [
+            "cmake --preset asan",
+            "cmake --build --preset asan --target tests/provider/all reference-provider/all",
+            "ctest --test-dir build/asan -R provider-failures --output-on-failure --no-tests=error",
+        ],
+        timeout=900,
+    ),
+    Step(
         "certify",
         "the suite on the reference provider: conformant on one host, pairs on two",
         _judged(""),
@@ -259,14 +269,14 @@ STEPS = (
     ),
     Step(
         "linux-6.12",
-        "five pages on SRQs and receives, dat_ep_post_send, and faults, on soft-RoCE of 6.12",
+        "the whole suite, faults of five pages, and random walks, on soft-RoCE of 6.12",
         [
-            "{python} -m runners certify dat_srq_resize dat_srq_query dat_srq_post_recv"
-            " dat_ep_recv_query dat_ep_modify ep_post_send --kernel 6.12 --out {work}/run",
+            *_judged("--kernel 6.12"),
+            "{python} -m runners explore --kernel 6.12 --walks 40 --seed 1 --out {work}/walks",
             "{python} -m runners faults --kernel 6.12 -k 'srq_resize/ or srq_query/ or"
             " srq_post_recv/ or ep_recv_query/ or ep_modify/' --out {work}/faults",
         ],
-        timeout=5400,
+        timeout=9000,
         of_all=True,
     ),
     Step(

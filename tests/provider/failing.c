@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <ifaddrs.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
 #include <stdatomic.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 
 #define PROVIDER "libdaplref"
@@ -104,6 +106,8 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length,
                                 unsigned int access);
 
 FAILING(int, -1, epoll_create1, (int flags), (flags))
+FAILING(int, -1, socket, (int domain, int type, int protocol), (domain, type, protocol))
+FAILING(int, -1, getifaddrs, (struct ifaddrs * *all), (all))
 FAILING(int, -1, eventfd, (unsigned int count, int flags), (count, flags))
 FAILING(int, -1, timerfd_create, (int clock, int flags), (clock, flags))
 FAILING(int, EAGAIN, pthread_create,
@@ -114,6 +118,9 @@ FAILING(struct ibv_device **, NULL, ibv_get_device_list, (int *count), (count))
 FAILING(struct ibv_context *, NULL, ibv_open_device, (struct ibv_device * device), (device))
 FAILING(int, ENOMEM, ibv_query_device, (struct ibv_context * context, struct ibv_device_attr *attr),
         (context, attr))
+FAILING(int, ENOMEM, ibv_query_port,
+        (struct ibv_context * context, uint8_t port, struct _compat_ibv_port_attr *attr),
+        (context, port, attr))
 FAILING(struct ibv_pd *, NULL, ibv_alloc_pd, (struct ibv_context * context), (context))
 FAILING(struct ibv_mr *, NULL, ibv_reg_mr,
         (struct ibv_pd * pd, void *address, size_t length, int access),
