@@ -23,7 +23,7 @@ def test_every_host_reaches_every_other(count: int) -> None:
 @pytest.mark.parametrize("count", [2, 3])
 def test_rdma_crosses_the_network_between_the_outermost_hosts(count: int) -> None:
     # A call before the server listens is rejected at once, so the client just calls again. Either
-    # end waits for ever for a message that is lost while they connect, so it has 15 s.
+    # end waits without limit for a message that is lost while they connect, so it has 15 s.
     serve = "while :; do timeout 15 rping -s -v -C 20; done"
     call = "until timeout 15 rping -c -V -v -C 20 -a host1 > /tmp/pings; do :; done; cat /tmp/pings"
     received = "cat /sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_pkts"
