@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "case/accepted.h"
+#include "case/in_vain.h"
 #include "case/later_event.h"
 #include "case/test.h"
 #include "evidence/api.h"
@@ -160,7 +160,7 @@ static void look_at_objects(uint64_t call, const char *name, const DAT_EVENT *ev
         case DAT_CONNECTION_EVENT_UNREACHABLE:
                 handle = data->connect_event_data.ep_handle;
                 look_at_object(call, name, "ep_handle", is_ep(handle));
-                accepted_forget(handle);
+                in_vain_forget(handle);
                 break;
         case DAT_ASYNC_ERROR_EVD_OVERFLOW:
         case DAT_ASYNC_ERROR_IA_CATASTROPHIC:
@@ -228,7 +228,7 @@ static void learn_of_cr(const struct trace_arg *args)
         if ((argument(args, 1) & DAT_CR_FIELD_LOCAL_EP_HANDLE) &&
             trace_read(&param, trace_pointer(&args[2]), sizeof(param))) {
                 learn((uint64_t)(uintptr_t)param.local_ep_handle, "ep");
-                accepted_request_of((DAT_CR_HANDLE)trace_pointer(&args[0]), param.local_ep_handle);
+                in_vain_request_of((DAT_CR_HANDLE)trace_pointer(&args[0]), param.local_ep_handle);
         }
 }
 
@@ -236,6 +236,11 @@ static bool takes_event(const char *call, size_t *at)
 {
         *at = strcmp(call, "dat_evd_wait") == 0 ? 3 : 1;
         return *at == 3 || strcmp(call, "dat_evd_dequeue") == 0;
+}
+
+static bool connects(const char *call)
+{
+        return strcmp(call, "dat_ep_connect") == 0 || strcmp(call, "dat_ep_dup_connect") == 0;
 }
 
 /* The EP has no last event any more. */
@@ -247,7 +252,7 @@ static bool begins_anew(const char *call)
 static void forget(DAT_EP_HANDLE ep)
 {
         later_event_forget(watch.t, ep);
-        accepted_forget(ep);
+        in_vain_forget(ep);
 }
 
 static void observe(void *context, const struct trace_call *call,
@@ -264,8 +269,10 @@ static void observe(void *context, const struct trace_call *call,
         else if (strcmp(function->name, "dat_psp_create") == 0)
                 watch.provider_makes_eps |= argument(args, 3) == DAT_PSP_PROVIDER_FLAG;
         else if (strcmp(function->name, "dat_cr_accept") == 0)
-                accepted_with((DAT_CR_HANDLE)trace_pointer(&args[0]),
-                              (DAT_EP_HANDLE)trace_pointer(&args[1]));
+                in_vain_accepted((DAT_CR_HANDLE)trace_pointer(&args[0]),
+                                 (DAT_EP_HANDLE)trace_pointer(&args[1]));
+        else if (connects(function->name))
+                in_vain_connected(function->name, (DAT_EP_HANDLE)trace_pointer(&args[0]));
         else if (begins_anew(function->name))
                 forget((DAT_EP_HANDLE)trace_pointer(&args[0]));
         else if (takes_event(function->name, &at) &&

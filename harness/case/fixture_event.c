@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "case/accepted.h"
+#include "case/in_vain.h"
 #include "case/poison.h"
 #include "case/sleep_until.h"
 #include "case/step.h"
@@ -52,6 +52,9 @@ static void event_seen(struct test *t, const struct check_site *site, const stru
                 awaited->unless(awaited->arg);
         if (!ok && awaited->number == DAT_CONNECTION_EVENT_ESTABLISHED)
                 accepts_must_show(t);
+        if (!ok && (awaited->number == DAT_CONNECTION_REQUEST_EVENT ||
+                    awaited->number == DAT_CONNECTION_EVENT_ESTABLISHED))
+                connects_must_show(t);
         check_seen(t, site, awaited->clause, ok, ok ? "" : step_of_event(awaited->number),
                    awaited->wanted, seen);
 }

@@ -107,7 +107,8 @@ struct test {
         struct object *objects;
         void (*steps[STEP_COUNT])(struct test *t); /* NULL: there is nothing to do */
         struct peer *peer;
-        void (*ask_peer_for_accept)(struct peer *peer); /* of accepts_must_show(); or NULL */
+        /* NULL, or whether what the peer accepted or connected with shows it (in_vain.h). */
+        void (*ask_peer)(struct peer *peer, bool accepts);
         struct waiter *waiters;
         struct later_event *later;           /* what EPs were told last */
         struct exec_process *exec_processes; /* newest first */

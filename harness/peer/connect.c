@@ -332,8 +332,8 @@ static json_t *next_of_the_case(struct peer_process *process, const json_t *comm
         return peer_no("strangers have asked at the peer's port %d times", *strangers);
 }
 
-/* The answer that dat_cr_accept did nothing, where the EP is in the state from before; or NULL. */
-static json_t *in_vain(const struct peer_conn *conn)
+/* The answer that the call did nothing, where the EP is in the state from before; or NULL. */
+static json_t *in_vain(const char *call, const struct peer_conn *conn)
 {
         DAT_BOOLEAN recv_idle;
         DAT_BOOLEAN request_idle;
@@ -343,13 +343,14 @@ static json_t *in_vain(const struct peer_conn *conn)
             state != DAT_EP_STATE_UNCONNECTED)
                 return NULL;
         return peer_by_call(
-            peer_no("dat_cr_accept returned DAT_SUCCESS, and its EP is still Unconnected"),
-            "dat_cr_accept", "DAT_SUCCESS, without its effect");
+            peer_no("%s returned DAT_SUCCESS, and its EP is still Unconnected", call), call,
+            "DAT_SUCCESS, without its effect");
 }
 
-json_t *peer_do_show_accept(struct peer_process *process, const json_t *command)
+json_t *peer_do_show(struct peer_process *process, const json_t *command)
 {
-        json_t *refusal = in_vain(process->conns[peer_number(command, "ep")]);
+        const char *call = json_string_value(json_object_get(command, "call"));
+        json_t *refusal = in_vain(call ? call : "", process->conns[peer_number(command, "ep")]);
 
         return refusal ? refusal : peer_yes();
 }
@@ -370,7 +371,7 @@ json_t *peer_do_accept(struct peer_process *process, const json_t *command)
         TRY(dat_cr_accept, request, conn->ep, 0, NULL);
         refusal = peer_await(process, conn->connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
         if (refusal && json_is_true(json_object_get(command, "look"))) {
-                json_t *better = in_vain(conn);
+                json_t *better = in_vain("dat_cr_accept", conn);
 
                 if (better)
                         json_decref(refusal);

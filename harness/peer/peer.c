@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "case/accepted.h"
+#include "case/in_vain.h"
 #include "case/step.h"
 #include "case/test.h"
 #include "case/transport.h"
@@ -27,6 +27,7 @@
 #define ANSWER_SLACK_MS 2000
 #define HEED_MS         300 /* for an answer that may come after the event only */
 #define US_PER_MS       1000
+#define CONNECT         "dat_ep_connect"
 
 struct peer {
         struct test *t;
@@ -36,6 +37,7 @@ struct peer {
         json_t *early;        /* an answer that was read before it was asked for */
         bool accepting;       /* the peer is to answer that it has accepted */
         int accepted;         /* the end that did so last on command, or -1 */
+        int asking;           /* the end that connected last, or -1 */
         bool listening;
         struct peer_place place;
         DAT_COUNT reads_out;
@@ -85,7 +87,7 @@ static bool has_room_for_token(const struct probe *probe)
                probe->provider_attr.max_private_data_size >= PEER_TOKEN;
 }
 
-static void ask_for_accept(struct peer *peer);
+static void ask(struct peer *peer, bool accepts);
 
 struct peer *peer(struct test *t)
 {
@@ -103,7 +105,8 @@ struct peer *peer(struct test *t)
                 resource(t, "no memory for the peer");
         made->t = t;
         made->accepted = -1;
-        t->ask_peer_for_accept = ask_for_accept;
+        made->asking = -1;
+        t->ask_peer = ask;
         if (has_room_for_token(t->settings->probe) &&
             getrandom(made->token, PEER_TOKEN, 0) == PEER_TOKEN)
                 made->token_size = PEER_TOKEN;
@@ -212,6 +215,8 @@ static _Noreturn void peer_refused(struct peer *peer, const json_t *data, const 
 
         if (call && strcmp(what, "wait_connected") == 0)
                 accepts_must_show(peer->t);
+        if (call && strcmp(what, "take_request") == 0)
+                connects_must_show(peer->t);
         if (has_no_psp(peer->t, call, text_of(data, "ret", "")))
                 unsupported(peer->t, "ep_creator: the peer has no PSP for EPs of its own");
         if (call)
@@ -226,13 +231,14 @@ static bool may_look(const struct peer *peer)
         return !peer->t->settings->probe->unasked[UNASKED_EP_STATUS][0];
 }
 
-/* Whether the peer could not answer a request because its call returned an error. */
+/* Whether the peer could not connect, or answer a request, because its call failed. */
 static bool was_refused(const json_t *data)
 {
+        const char *call = text_of(data, "call", "");
         const char *ret = text_of(data, "ret", "");
 
-        return strncmp(text_of(data, "call", ""), "dat_cr_", strlen("dat_cr_")) == 0 && *ret &&
-               !strstr(ret, "_EVENT_");
+        return (strncmp(call, "dat_cr_", strlen("dat_cr_")) == 0 || strcmp(call, CONNECT) == 0) &&
+               *ret && !strstr(ret, "_EVENT_");
 }
 
 /*
@@ -240,7 +246,7 @@ static bool was_refused(const json_t *data)
  * not come for it is held against the case's own. Whatever else the peer says is for later: that
  * no event came to it either is the case's finding.
  */
-static void heed(struct peer *peer, int ms)
+static void heed(struct peer *peer, int ms, const char *what)
 {
         json_t *message = peer->early || peer->stopped ? NULL : receive(peer, ms);
         json_t *data = json_incref(json_object_get(message, "data"));
@@ -252,24 +258,26 @@ static void heed(struct peer *peer, int ms)
         json_decref(message);
         data = peer->early;
         if (was_refused(data) && !step_is_own(peer->t->entry->page, text_of(data, "call", "")))
-                peer_refused(peer, data, "accept");
+                peer_refused(peer, data, what);
 }
 
 /*
- * A connection was not established: ends the case as BLOCKED by dat_cr_accept if that did nothing
- * at the peer. The peer has waited for its own event as long as the case has. One that is gone, or
- * says nothing, is for later.
+ * A connection was not established, or a request did not arrive: ends the case as BLOCKED by the
+ * peer's call if that did nothing. A peer that accepts by itself has waited for its own event as
+ * long as the case has. One that is gone, or says nothing, is for later.
  */
-static void ask_for_accept(struct peer *peer)
+static void ask(struct peer *peer, bool accepts)
 {
+        int end = accepts ? peer->accepted : peer->asking;
         bool commanded = !peer->accepting;
 
-        if (peer->stopped || (commanded && (peer->accepted < 0 || !may_look(peer))))
+        if (peer->stopped || (commanded ? end < 0 || !may_look(peer) : !accepts))
                 return;
         if (commanded)
                 post(peer, "data",
-                     json_pack("{s:s s:i}", "do", "show_accept", "ep", peer->accepted));
-        heed(peer, (int)peer->t->settings->event_ms + HEED_MS);
+                     json_pack("{s:s s:s s:i}", "do", "show", "call",
+                               accepts ? "dat_cr_accept" : CONNECT, "ep", end));
+        heed(peer, (int)peer->t->settings->event_ms + HEED_MS, accepts ? "accept" : "connect");
         if (commanded) {
                 json_decref(peer->early);
                 peer->early = NULL;
@@ -394,7 +402,7 @@ static json_t *accepted(struct peer *peer)
  */
 static void heed_refusal(void *arg)
 {
-        heed(arg, HEED_MS);
+        heed(arg, HEED_MS, "accept");
 }
 
 /* The call that asked the accepting peer was made. */
@@ -484,6 +492,7 @@ static DAT_COUNT parse_private_data(const json_t *data, unsigned char bytes[PEER
 struct peer_ep *peer_ask_by(struct peer *peer, DAT_CONN_QUAL qual, struct peer_ask_opts opts)
 {
         DAT_TIMEOUT timeout = opts.timeout ? opts.timeout : DAT_TIMEOUT_INFINITE;
+        struct peer_ep *end;
         char address[64];
 
         must_fit(peer, opts.private_data_size);
@@ -493,7 +502,9 @@ struct peer_ep *peer_ask_by(struct peer *peer, DAT_CONN_QUAL qual, struct peer_a
                        (json_int_t)qual, "reads", (int)peer->reads_out, "timeout",
                        (json_int_t)timeout, "private",
                        hex_json(opts.private_data, (size_t)opts.private_data_size)));
-        return end_of(peer, answer(peer, answer_ms(peer), "request"));
+        end = end_of(peer, answer(peer, answer_ms(peer), "request"));
+        peer->asking = end->number;
+        return end;
 }
 
 struct peer_ep *peer_request(struct peer *peer, DAT_CONN_QUAL qual)

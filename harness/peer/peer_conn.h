@@ -154,7 +154,7 @@ peer_command peer_do_accept_request;
 peer_command peer_do_reject;
 peer_command peer_do_wait_connected;
 peer_command peer_do_accept;
-peer_command peer_do_show_accept;
+peer_command peer_do_show;
 peer_command peer_do_send;
 peer_command peer_do_wait_sent;
 peer_command peer_do_post_recv;

@@ -119,7 +119,7 @@ static json_t *obey(struct peer_process *process, const json_t *command)
         } commands[] = {
             {"listen", peer_do_listen, false},
             {"accept", peer_do_accept, false},
-            {"show_accept", peer_do_show_accept, true},
+            {"show", peer_do_show, true},
             {"send", peer_do_send, true},
             {"wait_sent", peer_do_wait_sent, true},
             {"post_recv", peer_do_post_recv, true},

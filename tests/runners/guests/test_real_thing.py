@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -146,21 +147,29 @@ def test_a_peer_that_cannot_accept_is_heard(tmp_path: Path) -> None:
     assert first["reason"].startswith(heard)
 
 
-def test_an_accept_in_vain_is_seen_at_its_own_end(tmp_path: Path) -> None:
-    """The asker sees no event: in the case's process, at the peer, and as a step."""
+@pytest.mark.parametrize(
+    ("call", "cases"),
+    [
+        ("cr_accept", ["ep_connect/established", "ep_connect/peer", "ep_query/in_state/connected"]),
+        ("ep_connect", ["ep_modify/leaves_recv_evd", "cr_query/port_of_peer"]),
+    ],
+)
+def test_a_call_in_vain_is_seen_at_its_own_end(
+    tmp_path: Path, call: str, cases: Sequence[str]
+) -> None:
+    """The other end sees no event: in the case's process, at the peer, and as a step."""
     subject = from_library(here().reference_provider, "rxe0")
-    fault = f"{subject.ia} fault=cr_accept/nothing_done"
+    fault = f"{subject.ia} fault={call}/nothing_done"
     entries = datconf.lines("bad0", here().faulty_provider, fault)
     (tmp_path / "dat.conf").write_text(subject.dat_conf + entries)
     choice = ["--dat-conf", str(tmp_path / "dat.conf"), "--ia", "bad0", "--hosts", "1"]
-    cases = ("ep_connect/established", "ep_connect/peer", "ep_query/in_state/connected")
     out = tmp_path / "out"
     run(certify(out, *cases, *choice))
     verdicts = [record for record in events(out) if record["type"] == "verdict"]
     assert {record["case"] for record in verdicts} == set(cases)
     for record in verdicts:
         assert record["verdict"] == "BLOCKED", record["reason"]
-        assert record["blocked"]["call"] == "dat_cr_accept"
+        assert record["blocked"]["call"] == f"dat_{call}"
 
 
 def test_a_case_disturbs_the_network(tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "case/accepted.h"
+#include "case/in_vain.h"
 
 #include <pthread.h>
 #include <string.h>
 
 #include "case/poison.h"
 #include "case/sleep_until.h"
+#include "case/step.h"
 #include "case/test.h"
 
 #define KEPT 64 /* of each kind, the newest */
@@ -15,15 +16,23 @@ struct pair {
         DAT_EP_HANDLE ep;
 };
 
+#define ACCEPT  "dat_cr_accept"
+#define CONNECT "dat_ep_connect"
+
+struct use {
+        const char *call;
+        DAT_EP_HANDLE ep;
+};
+
 static struct {
         pthread_mutex_t lock;
         struct pair known[KEPT];
         size_t known_count;
-        DAT_EP_HANDLE accepted[KEPT];
-        size_t accepted_count;
+        struct use used[KEPT];
+        size_t used_count;
 } made = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void accepted_request_of(DAT_CR_HANDLE request, DAT_EP_HANDLE ep)
+void in_vain_request_of(DAT_CR_HANDLE request, DAT_EP_HANDLE ep)
 {
         pthread_mutex_lock(&made.lock);
         made.known[made.known_count++ % KEPT] = (struct pair){request, ep};
@@ -39,22 +48,33 @@ static DAT_EP_HANDLE ep_of(DAT_CR_HANDLE request)
         return DAT_HANDLE_NULL;
 }
 
-void accepted_with(DAT_CR_HANDLE request, DAT_EP_HANDLE ep)
+/* With the lock held. */
+static void add(const char *call, DAT_EP_HANDLE ep)
+{
+        if (ep)
+                made.used[made.used_count++ % KEPT] = (struct use){call, ep};
+}
+
+void in_vain_accepted(DAT_CR_HANDLE request, DAT_EP_HANDLE ep)
 {
         pthread_mutex_lock(&made.lock);
-        if (!ep)
-                ep = ep_of(request);
-        if (ep)
-                made.accepted[made.accepted_count++ % KEPT] = ep;
+        add(ACCEPT, ep ? ep : ep_of(request));
         pthread_mutex_unlock(&made.lock);
 }
 
-void accepted_forget(DAT_EP_HANDLE ep)
+void in_vain_connected(const char *call, DAT_EP_HANDLE ep)
+{
+        pthread_mutex_lock(&made.lock);
+        add(call, ep);
+        pthread_mutex_unlock(&made.lock);
+}
+
+void in_vain_forget(DAT_EP_HANDLE ep)
 {
         pthread_mutex_lock(&made.lock);
         for (size_t i = 0; i < KEPT; i++)
-                if (made.accepted[i] == ep)
-                        made.accepted[i] = DAT_HANDLE_NULL;
+                if (made.used[i].ep == ep)
+                        made.used[i].ep = DAT_HANDLE_NULL;
         pthread_mutex_unlock(&made.lock);
 }
 
@@ -76,21 +96,31 @@ static bool is_in_vain(struct test *t, DAT_EP_HANDLE ep)
         return ep_state_told(t, ep, &state) && is_from_before(state);
 }
 
-void accepts_must_show(struct test *t)
+/* The look is made without the lock, which the look's own calls take. */
+static void uses_must_show(struct test *t, bool accepts, const char *what)
 {
-        DAT_EP_HANDLE accepted[KEPT];
+        struct use used[KEPT];
 
-        /* What a handoff has broken shows in the accept behind it. */
-        if (is_of_page(t, "cr_accept") || is_of_page(t, "cr_handoff"))
-                return;
         pthread_mutex_lock(&made.lock);
-        memcpy(accepted, made.accepted, sizeof(accepted));
+        memcpy(used, made.used, sizeof(used));
         pthread_mutex_unlock(&made.lock);
         for (size_t i = 0; i < KEPT; i++) {
-                if (accepted[i] && is_in_vain(t, accepted[i]))
-                        must_show(t, "dat_cr_accept", "the state of its EP", "that it was accepted",
-                                  false);
+                if (used[i].ep && (strcmp(used[i].call, ACCEPT) == 0) == accepts &&
+                    !step_is_own(t->entry->page, used[i].call) && is_in_vain(t, used[i].ep))
+                        must_show(t, used[i].call, "the state of its EP", what, false);
         }
-        if (t->ask_peer_for_accept)
-                t->ask_peer_for_accept(t->peer);
+        if (t->ask_peer && !step_is_own(t->entry->page, accepts ? ACCEPT : CONNECT))
+                t->ask_peer(t->peer, accepts);
+}
+
+void accepts_must_show(struct test *t)
+{
+        /* What a handoff has broken shows in the accept behind it. */
+        if (!is_of_page(t, "cr_handoff"))
+                uses_must_show(t, true, "that it was accepted");
+}
+
+void connects_must_show(struct test *t)
+{
+        uses_must_show(t, false, "that it was connected");
 }
