@@ -185,15 +185,35 @@ FAMILY(lmr_free, overlapping_stays, places)
         expect_used(t, &wire, &regions[!row->gone]);
 }
 
-FAMILY(lmr_free, lmr_of_lmr_stays, places)
+/* LMRs over one another: how many there are, what the last one is over, and which one goes. */
+static const struct pile {
+        const char *id;
+        int regions;
+        int below_last;
+        int gone;
+} piles[] = {
+    {"older", 2, 0, 0},        {"newer", 2, 0, 1},  {"older_of_two", 3, 0, 1},
+    {"newer_of_two", 3, 0, 2}, {"middle", 3, 1, 1},
+};
+
+FAMILY(lmr_free, lmr_of_lmr_stays, piles)
 {
         struct wire wire = wire_in(t, pz(t));
-        struct region regions[2] = {region_with(t)};
+        struct region regions[3] = {region_with(t)};
+        int last = row->regions - 1;
 
-        regions[1] = region_with(t, .type = DAT_MEM_TYPE_LMR, .of = &regions[0]);
+        for (int i = 1; i < row->regions; i++)
+                regions[i] = region_with(t, .type = DAT_MEM_TYPE_LMR,
+                                         .of = &regions[i < last ? i - 1 : row->below_last]);
         free_now(t, &regions[row->gone]);
-        expect_used(t, &wire, &regions[!row->gone]);
-        free_now(t, &regions[!row->gone]);
+        for (int i = 0; i < row->regions; i++) {
+                if (i != row->gone)
+                        expect_used(t, &wire, &regions[i]);
+        }
+        for (int i = 0; i < row->regions; i++) {
+                if (i != row->gone)
+                        free_now(t, &regions[i]);
+        }
 }
 
 CASE(lmr_free, of_other_ia)
