@@ -495,6 +495,25 @@ CASE(cno_wait, waited_evd)
         }
 }
 
+FAMILY(cno_wait, waited_stream, lone_event_kinds)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct brought brought = feeding_kind(t, row, cno);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        struct waiter *direct = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
+        struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+
+        must_wait(direct);
+        expect_wait(waiter);
+        row->bring(t, &brought);
+        expect(expect_awake(direct).ret, DAT_SUCCESS);
+        expect_asleep(waiter);
+        post_ses(t, evd, 0, 1);
+
+        expect_told(t, waiter, evd);
+        expect_none(t, cno);
+}
+
 /*
  * Several threads
  */
