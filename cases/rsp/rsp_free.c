@@ -519,6 +519,23 @@ FAMILY(rsp_free, request_stays, stays)
         row->serve(t, &loop);
 }
 
+CASE(rsp_free, receives_of_request_stay)
+{
+        struct loop loop = reserved_loop(t);
+        struct buf *buf = buf_with(t);
+
+        for (uint64_t i = 0; i < POSTED / 2; i++)
+                loop_post_recv(t, loop.passive, buf, i);
+        ask(t, &loop);
+        for (uint64_t i = POSTED / 2; i < POSTED; i++)
+                loop_post_recv(t, loop.passive, buf, i);
+        free_spent(t, loop.psp);
+
+        expect_empty(t, ep_recv_evd(t, loop.passive));
+        expect_accepted_by(t, loop.request, DAT_HANDLE_NULL, &loop);
+        expect_in_order(t, loop.active, loop.passive, buf, POSTED);
+}
+
 CASE(rsp_free, tells_as_before)
 {
         struct loop loop = reserved_loop(t);

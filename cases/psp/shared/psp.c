@@ -179,6 +179,20 @@ static void read_at_once(struct test *t, DAT_EP_HANDLE ep, const struct vector *
                 expect_holds(&into[i], 9, READ_BYTES);
 }
 
+/* The provider makes an EP for a request without RDMA reads, and not every later one like it. */
+static void connect_without_reads(struct test *t, const struct loop *loop)
+{
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        struct loop other = *loop;
+
+        attr.max_rdma_read_in = 0;
+        attr.max_rdma_read_out = 0;
+        other.active = ep_with(t, .attr = &attr);
+        loop_connect(t, other.active, other.qual);
+        other.request = expect_request(t, other.requests, other.psp, other.qual);
+        expect_own_accepted(t, other.request, &other);
+}
+
 void psp_read_all(struct test *t, struct loop *loop)
 {
         const DAT_IA_ATTR *ia_limits = ia_attr(t);
@@ -192,6 +206,7 @@ void psp_read_all(struct test *t, struct loop *loop)
                 reads = ia_limits->max_rdma_read_per_ep_in;
         if (reads == 0)
                 unsupported(t, "max_rdma_read_per_ep_in or max_rdma_read_per_ep_out = 0");
+        connect_without_reads(t, loop);
         attr.max_rdma_read_out = reads;
         attr.max_rdma_read_iov = 1;
         loop->active = ep_with(t, .attr = &attr);
