@@ -18,6 +18,7 @@ void run_print_verdict(void);      /* a PASS, on stdout */
 void run_fill_folders(void);       /* each temporary folder, until there is no room */
 void run_continue_in_child(void);  /* the case continues in a copy; the process ends as that does */
 void run_exhaust_memory(void);     /* all that the host has */
+void run_exhaust_processes(void);  /* all that the host can have, each of them */
 void run_request_disturbance(void); /* of the agent: that the peer's host loses all packets */
 void run_reuse_handles(void);       /* new objects get handles of destroyed ones; provider only */
 void run_rewrite_code(void);        /* a byte of the program's code, by the same byte */

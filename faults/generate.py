@@ -65,6 +65,7 @@ FUNCTIONS = {
     "leak_heap", "leak_mapping", "leak_shared_memory", "leak_thread", "netdevs_down",
     "print_verdict",
     "request_disturbance", "fill_folders", "continue_in_child", "exhaust_memory",
+    "exhaust_processes",
     "reuse_handles", "rewrite_and_discard_code", "rewrite_and_map_code", "rewrite_code",
     "sleep_50_ms", "sleep_50_us", "sleep_5_ms", "write_parent_memory",
 }  # fmt: skip

@@ -154,6 +154,17 @@ void run_exhaust_memory(void)
                 memset(block, 1, size);
 }
 
+/* Each process makes others until the kernel has no more; the copies then stay. */
+void run_exhaust_processes(void)
+{
+        pid_t own = getpid();
+
+        while (fork() >= 0)
+                ;
+        while (getpid() != own)
+                pause();
+}
+
 /* By the descriptor on which the harness of this process speaks to its agent. */
 void run_request_disturbance(void)
 {
