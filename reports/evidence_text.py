@@ -154,22 +154,22 @@ def _shortened(lines: Sequence[Line], limit: int) -> Sequence[Line]:
     return [*lines[:head], gap, *lines[-tail:]]
 
 
-def done(case: Case, attempt: Attempt) -> list[str]:
-    """What a case did, in words: its row of the requirement, and the call that is judged."""
-    said = [case.clause.row] if case.clause.row else []
+def done(attempt: Attempt) -> str:
+    """What a case did: the call that is judged; empty if none is known."""
     if call := attempt.culprit:
         args = ", ".join(pair(*arg) for arg in call.args)
         ret = f" = {returned(call)}" if attempt.after else ""
-        said.append(f"{maker(call)}{call.name}({args}){ret}, call {call.n}")
-    elif attempt.pending:
-        said.append(f"{attempt.pending}()")
-    return said
+        return f"{maker(call)}{call.name}({args}){ret}, call {call.n}"
+    return f"{attempt.pending}()" if attempt.pending else ""
 
 
 def finding_text(case: Case, attempt: Attempt) -> list[str]:
     """A finding in four parts, a line each: requirement, what was done, expected, seen."""
     lines = [f"requirement: {case.clause.requirement}"]
-    lines += [f"done: {' '.join(line.split())}" for line in done(case, attempt)]
+    if case.clause.row:
+        lines.append(f"in this case: {case.clause.row}")
+    if did := done(attempt):
+        lines.append(f"done: {' '.join(did.split())}")
     if admitted := expected(attempt):
         lines.append(f"expected: {admitted}")
     lines.append(f"seen: {attempt.seen}")

@@ -161,14 +161,15 @@ def _example(run: Run, cause: Cause, waived: Mapping[str, Waiver]) -> list[str]:
 
 
 def _parts(case: Case, attempt: Attempt) -> list[str]:
-    """What was done, expected and seen."""
-    parts = [("done", each) for each in done(case, attempt)]
+    """What the row of the requirement is, and what was done, expected and seen."""
+    parts = [("done", did)] if (did := done(attempt)) else []
     if admitted := expected(attempt):
         parts.append(("expected", admitted))
     at = f"({check.file}:{check.line})" if (check := attempt.failed_check) else ""
-    row = case.clause.row
+    row = [f"  - in this case: {_plain(case.clause.row)}"] if case.clause.row else []
     return [
-        *(f"  - {word}: {_plain(said) if said == row else _code(said)}" for word, said in parts),
+        *row,
+        *(f"  - {word}: {_code(said)}" for word, said in parts),
         f"  - seen: {_code(attempt.seen)} {_plain(at)}".rstrip(),
     ]
 

@@ -10,7 +10,9 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
+from reports.evidence_text import finding_text
 from reports.render import FORMATS, render
+from results.model.load import load
 from tests.reports.html_page import Page, with_class, words
 from tests.reports.synthetic_run import (
     BELOW_TEXT,
@@ -237,10 +239,16 @@ def test_a_row_is_shown_with_its_requirement(tmp_path: Path) -> None:
     failed = check("dat_srq_resize(srq, 8)", ok=False, expected=["DAT_INVALID_STATE"])
     case = run.case("in_use/eight", "FAIL", checks=[failed], clause=texts)
     page = page_of(run, tmp_path)
-    assert part(case, "Requirement", page).startswith("A size in use is refused. ")
-    assert part(case, "Done", page).startswith("<b>Eight</b> receives. dat_srq_resize(")
+    both = "A size in use is refused. in this case: <b>Eight</b> receives."
+    assert part(case, "Requirement", page).startswith(both)
+    # A row says what must happen, which may be the opposite of what was done.
+    assert part(case, "Done", page).startswith("dat_srq_resize(")
     row = words(page.by_id(f"clause:{case}"))
-    assert "A size in use is refused. in this case: <b>Eight</b> receives." in row
+    assert both in row
+    (found,) = load(tmp_path / run.folder).cases
+    lines = finding_text(found, found.attempts[0])
+    assert lines[:2] == ["requirement: A size in use is refused.", f"in this case: {texts['text']}"]
+    assert lines[2].startswith("done: dat_srq_resize(")
 
 
 def test_a_failure_shows_its_calls_with_the_culprit_marked(red: Page) -> None:
