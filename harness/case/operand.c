@@ -160,6 +160,9 @@ void operand_text(char *text, size_t size, const struct operand_type *type, long
                 name = value ? "DAT_TRUE" : "DAT_FALSE";
         else if (type->names)
                 name = api_member_name(type->names, (unsigned long long)value);
+        /* No event has the number 0: fixtures give it for one that did not come. */
+        if (!name && value == 0 && type->names == api_enum_named("DAT_EVENT_NUMBER"))
+                name = "no event";
         if (name)
                 snprintf(text, size, "%s", name);
         else if (!type->names || !type->names->flags ||

@@ -43,6 +43,9 @@ _ANSWER = re.compile(r"DAT_\w+")
 _EVENT = re.compile(
     r"DAT_(?:\w+_)?EVENT(?:_\w+)?$|DAT_ASYNC_ERROR_\w+$|DAT_\w+_EXTENSION_RANGE_BASE$"
 )
+# No event came, where one of a connection was expected of a call.
+_MISSING = re.compile(r"no event\b")
+_OF_CONNECTION = "DAT_CONNECTION_"
 # An attempt to connect that comes to nothing has many causes: these are of one call each.
 _LOST = ("DAT_CONNECTION_EVENT_TIMED_OUT", "DAT_CONNECTION_EVENT_UNREACHABLE")
 # A refusal that every call has for many reasons.
@@ -353,6 +356,9 @@ def _keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterato
         yield "site", check.file, check.line, last.name if last else ""
         if culprit:
             yield "site", check.file, check.line, culprit.name
+    if _is_missing_connection(check):
+        # However the case looked for it.
+        yield "missing", call, tuple(name.split(" ")[0] for name in check.expected)
     if _UNWRITTEN.match(check.seen):
         yield "unwritten", call
     if check.is_condition:
@@ -367,7 +373,10 @@ def _keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterato
         # One wrong code, with its subtype, comes from one place, whichever call it is seen in.
         known = refused and "," in check.seen and not check.seen.startswith(_SCARCE)
         yield "answer", check.expected, check.seen, "" if known else call
-    elif check.subject and culprit:
+    elif culprit and _is_named(check):
+        # One name told for another, whatever the check calls it.
+        yield "named", call, check.expected, check.seen
+    if check.subject and culprit and not _of_an_answer(attempt):
         # A flag or a number that is wrong in one field comes from one place.
         yield "value", call, check.subject
 
@@ -390,6 +399,18 @@ def _is_of_event(check: Check) -> bool:
     return bool(check.expected) and all(
         _EVENT.match(name.split(" ")[0]) for name in (*check.expected, check.seen)
     )
+
+
+def _is_named(check: Check) -> bool:
+    """Whether both sides of the check are names of constants."""
+    names = (*check.expected, check.seen)
+    return bool(check.expected) and all(_ANSWER.fullmatch(name) for name in names)
+
+
+def _is_missing_connection(check: Check) -> bool:
+    names = [name.split(" ")[0] for name in check.expected]
+    told = all(name.startswith(_OF_CONNECTION) and _EVENT.match(name) for name in names)
+    return bool(names) and told and _MISSING.match(check.seen) is not None
 
 
 def _keys_of_event(check: Check, call: str) -> Iterator[Key]:

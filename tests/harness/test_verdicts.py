@@ -39,6 +39,12 @@ DEQUEUE = "dat_evd_dequeue(async_evd(t), &(DAT_EVENT){.event_number = 0})"
             "number == 7: unwritten was seen, 7 expected",
         ),
         (
+            "harness/fails_by_no_event",
+            "FAIL",
+            "event.event_number == DAT_SOFTWARE_EVENT: no event was seen, DAT_SOFTWARE_EVENT"
+            " expected",
+        ),
+        (
             "harness/fails_by_size",
             "FAIL",
             "param.length == wanted: 4096 bytes was seen, 8192 bytes expected",

@@ -58,6 +58,22 @@ def test_a_finding_by_a_condition_says_it_in_a_sentence(tmp_path: Path) -> None:
     assert "woken" not in " ".join((*lines, case.decisive.summary))
 
 
+def missing(name: str, line: int, event: str) -> Record:
+    seen = f"no event within {line} ms"
+    event = f"DAT_CONNECTION_EVENT_{event}"
+    return failing(name, line, seen, text="event", expected=[event])
+
+
+def told_state(line: int, text: str) -> Record:
+    return failing(
+        "dat_ep_get_status",
+        line,
+        "DAT_EP_STATE_DISCONNECTED",
+        text=text,
+        expected=["DAT_EP_STATE_UNCONNECTED"],
+    )
+
+
 def groups(
     tmp_path: Path, *cases: tuple[str, Record], page: str = "dat_srq_resize"
 ) -> list[list[str]]:
@@ -97,6 +113,13 @@ def test_joined_groups_keep_all_their_keys(tmp_path: Path) -> None:
         (refused("dat_srq_resize", 7, "DAT_SUCCESS"), refused("dat_srq_resize", 9, "DAT_ABORT")),
         # The same wrong answer of a call, at two sites.
         (failing("dat_srq_resize", 7), failing("dat_srq_resize", 9)),
+        # An event of a connection that did not come, however it was looked for.
+        (missing("dat_cr_reject", 7, "BROKEN"), missing("dat_cr_reject", 9, "BROKEN")),
+        # One state told for another, whatever the check calls it.
+        (
+            told_state(7, "state == wanted"),
+            told_state(9, "plain_ep_state(state) == row->state"),
+        ),
         # The same wrong code with its subtype, of two calls.
         (
             failing("dat_srq_resize", 7, "DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ"),
@@ -114,6 +137,9 @@ def test_one_cause(tmp_path: Path, one: Record, other: Record) -> None:
         (failing("dat_srq_resize", 7), failing("dat_srq_free", 7)),
         (failing("dat_srq_resize", 7), failing("dat_srq_resize", 9, "DAT_INVALID_PARAMETER")),
         (failing("dat_srq_resize", 7, "DAT_LENGTH_ERROR"), failing("dat_srq_free", 9)),
+        # Events of a connection that two calls had to bring, or two events.
+        (missing("dat_cr_reject", 7, "BROKEN"), missing("dat_cr_accept", 9, "BROKEN")),
+        (missing("dat_cr_reject", 7, "BROKEN"), missing("dat_cr_reject", 9, "TIMED_OUT")),
         # Two fields of one answer.
         (
             failing("dat_srq_query", 7, text="got.size == 3", expected=["3"], seen="0"),

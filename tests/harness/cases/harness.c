@@ -82,6 +82,13 @@ CASE_WITH(harness, fails_by_what_is_unwritten, .needs = 0)
         expect_eq(number, 7);
 }
 
+CASE_WITH(harness, fails_by_no_event, .needs = 0)
+{
+        DAT_EVENT event = {.event_number = 0};
+
+        expect_eq(event.event_number, DAT_SOFTWARE_EVENT);
+}
+
 CASE_WITH(harness, fails_by_condition, .needs = 0)
 {
         expect_that(t == NULL, "t is there");
