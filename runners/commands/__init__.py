@@ -63,7 +63,8 @@ def add_kernel(parser: argparse._ActionsContainer) -> None:
         type=_series,
         metavar="SERIES",
         help="the kernel of guests of the vm fabric, as 6.12: the one that apt's metapackage "
-        "linux-image-SERIES-amd64 names (default: that of linux-image-amd64)",
+        "linux-image-SERIES-amd64 names, or Ubuntu's linux-image-generic-SERIES (default: that of "
+        "linux-image-amd64 or linux-image-generic)",
     )
 
 

@@ -14,7 +14,7 @@ from runners.fabric import apt, cache
 from runners.fabric.apt import AptError
 from runners.fabric.base import FabricError, Progress
 
-# siw asks it for checksums; the kernel's own is not among the modules that are kept.
+# siw asks it for checksums.
 CHECKSUMS = "libcrc32c"
 MODULES = (CHECKSUMS, "siw")
 
@@ -23,7 +23,11 @@ SPACE = 512 << 20
 
 
 def modules(kernel: Path, progress: Progress) -> Path:
-    """A directory with `NAME.ko` for each of MODULES, for this kernel of the cache."""
+    """A directory with `NAME.ko` for each of MODULES, for this kernel of the cache: the kernel's
+    own, where it has them.
+    """
+    if all((kernel / "modules" / f"{name}.ko").exists() for name in MODULES):
+        return kernel / "modules"
     release = kernel.name.removeprefix("linux-image-")
 
     def make(directory: Path) -> None:

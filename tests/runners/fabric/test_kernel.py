@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is taken out of a kernel's package: as Debian 12 packs it, and as Debian 13 does."""
+"""What is taken out of a kernel's packages: as Debian 12, Debian 13 and Ubuntu pack them."""
 
 import lzma
 import struct
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from runners.fabric import apt, kernel
+from runners.fabric import apt, kernel, siw
 from runners.fabric.base import FabricError
 
 ELF = b"\x7fELF and what follows"
@@ -77,6 +77,41 @@ def test_modules_packed_built_in_and_merged(
 
     assert (directory / "vmlinux").read_bytes() == ELF
     assert [module.read_bytes().decode() for module in kernel.modules(directory)] == apart
+
+
+def test_a_kernel_in_three_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As Ubuntu has it; Debian's metapackage is not known there."""
+    asked: list[list[str]] = []
+
+    def run(command: list[str], *_: object) -> str:
+        if command[-1] == "linux-image-amd64":
+            raise FabricError("No packages found")
+        assert command[-1] == "linux-image-generic"
+        names = ("linux-image-6.8.0-9-generic", "linux-modules-extra-6.8.0-9-generic")
+        return "".join(f"  Depends: {name}\n" for name in names)
+
+    def download(packages: list[str], _: Path) -> list[Path]:
+        asked.append(packages)
+        return archives
+
+    names = [*kernel.MODULES, *kernel.SIW]
+    archives = []
+    for part, some in enumerate((names[:9], names[9:])):
+        (tmp_path / str(part)).mkdir()
+        files = {f"{name}.ko.zst": zstandard.compress(name.encode()) for name in some}
+        archives.append(package(tmp_path / str(part), bzimage(zstandard.compress(ELF)), files, ()))
+    monkeypatch.setenv("UDAPL_CTS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(apt, "run", run)
+    monkeypatch.setattr(apt, "download", download)
+
+    directory = kernel.kernel(lambda line: None)
+
+    kinds = ("image", "modules", "modules-extra")
+    assert asked == [[f"linux-{kind}-6.8.0-9-generic" for kind in kinds]]
+    assert directory.name == "linux-image-6.8.0-9-generic"
+    found = [module.read_bytes().decode() for module in kernel.modules(directory)]
+    assert found == kernel.MODULES
+    assert siw.modules(directory, lambda line: None) == directory / "modules"
 
 
 @pytest.mark.parametrize("lacking", ["virtio", "rdma_rxe"])
