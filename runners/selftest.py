@@ -288,6 +288,17 @@ STEPS = (
         of_all=True,
     ),
     Step(
+        "platforms",
+        "the whole suite from nothing on a bare Debian 13 and Ubuntu 24.04, and their kernels",
+        [
+            "{python} -m tests.docs.platforms debian-13",
+            "{python} -m tests.docs.platforms ubuntu-24.04",
+        ],
+        timeout=9000,
+        tells="kept",
+        of_all=True,
+    ),
+    Step(
         "installed-13",
         "the same in a bare Debian 13",
         [

@@ -8,12 +8,7 @@ that it does not run, with the reason. Needs root. Exit code: 0 all ended as the
 """
 
 import argparse
-import os
 import shlex
-import shutil
-import subprocess
-import sys
-import tempfile
 import time
 from collections import Counter
 from itertools import takewhile
@@ -21,93 +16,11 @@ from pathlib import Path
 
 from runners.checkout import here
 from runners.cli import parser
-from tests.docs.marks import REASONS, ROOT, Block, Command, Need, all_blocks
+from tests.docs.marks import REASONS, Block, Command, Need, all_blocks
+from tests.docs.stage import DEBIAN_12, Stage, copy, fresh, in_namespace
 
-TIMEOUT = 1500
 OPERATORS = frozenset("> >> < | || & && ;".split())
-MIRROR_HOOK = "/usr/share/mmdebstrap/hooks/file-mirror-automount"
-# Of this machine: how apt, pip and the resolver reach the network.
-NETWORK = (
-    *("/etc/apt", "/etc/pip.conf", "/etc/ssl/certs", "/usr/share/ca-certificates"),
-    *("/etc/resolv.conf", "/etc/hosts", "/opt/wheels"),
-)
 CASES = "srq_resize/below_low_watermark srq_resize/grow"
-
-
-class Stage:
-    """A clone at `root`, in which commands run; `prefix` is how a shell gets there."""
-
-    def __init__(self, root: Path, home: Path, prefix: list[str]) -> None:
-        self.root = root
-        self._home = home
-        self._prefix = prefix
-
-    def run(self, script: str) -> tuple[int, str]:
-        """Run a shell's line at the top of the clone; its exit code and its output."""
-        env = {**os.environ, "HOME": str(self._home), "PYTHONPATH": ""}
-        argv = [*self._prefix, "bash", "-c", f"cd {shlex.quote(str(self.root))} && {script}"]
-        try:
-            done = subprocess.run(
-                argv,
-                env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                timeout=TIMEOUT,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return -1, f"it did not end within {TIMEOUT} s"
-        return done.returncode, done.stdout
-
-    def must(self, script: str) -> None:
-        """Run a line that has to end with 0. Raises RuntimeError."""
-        code, output = self.run(script)
-        if code != 0:
-            raise RuntimeError(f"{script} ended with {code}:\n{output}")
-
-    def write(self, name: str, text: str, append: bool) -> None:
-        """Write a file of the clone, or beside it, or add to its end."""
-        into = f"{'>>' if append else '>'} {shlex.quote(name)}"
-        self.must(f"cat {into} <<'END-OF-BLOCK'\n{text}END-OF-BLOCK")
-
-
-def copy(folder: Path) -> Stage:
-    """A copy of this clone at its own path, seen by this process and its children only."""
-    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
-    # The parent folder too: pages put files beside the clone.
-    beside = ROOT.parent
-    for name in ("upper", "work", "home"):
-        (folder / name).mkdir()
-    # index=on: a hard link that git makes stays the same file.
-    layers = f"lowerdir={beside},upperdir={folder}/upper,workdir={folder}/work,index=on"
-    subprocess.run(["mount", "-t", "overlay", "none", str(beside), "-o", layers], check=True)
-    stage = Stage(ROOT, folder / "home", [])
-    stage.must("rm -rf runs")
-    return stage
-
-
-def fresh(folder: Path) -> Stage:
-    """A new clone in a bare Debian 12."""
-    root = folder / "debian"
-    made = ["mmdebstrap", "--variant=minbase", f"--hook-dir={MIRROR_HOOK}"]
-    made += ["--include=git,ca-certificates", "bookworm", str(root)]
-    subprocess.run(made, check=True, stdin=subprocess.DEVNULL)
-    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
-    for place in ("proc", "sys", "dev"):
-        subprocess.run(["mount", "--rbind", f"/{place}", str(root / place)], check=True)
-    for name in filter(os.path.exists, NETWORK):
-        target = root / name.removeprefix("/")
-        shutil.rmtree(target, ignore_errors=True)
-        if os.path.isdir(name):
-            shutil.copytree(name, target, symlinks=True, ignore_dangling_symlinks=True)
-        else:
-            target.unlink(missing_ok=True)
-            shutil.copy(name, target)
-    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(root / "root/udapl-cts")], check=True)
-    return Stage(Path("/root/udapl-cts"), Path("/root"), ["chroot", str(root)])
 
 
 def parsed(command: Command) -> str:
@@ -193,12 +106,9 @@ def main() -> int:
     options.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.inside is None:
-        # A mount namespace of its own, so that nothing of a stage is left mounted.
-        with tempfile.TemporaryDirectory(prefix="udapl-cts-docs-", dir="/var/tmp") as name:
-            argv = ["unshare", "--mount", sys.executable, "-m", "tests.docs.commands"]
-            return subprocess.run([*argv, *sys.argv[1:], "--inside", name], check=False).returncode
+        return in_namespace("tests.docs.commands")
     blocks = all_blocks()
-    stage = fresh(chosen.inside) if chosen.fresh else copy(chosen.inside)
+    stage = fresh(chosen.inside, DEBIAN_12) if chosen.fresh else copy(chosen.inside)
     play = Play(stage, {Need.CLONE, Need.GUESTS} if chosen.fresh else {Need.CLONE})
     furnish(stage)
     pages = list(dict.fromkeys(block.page for block in blocks))
