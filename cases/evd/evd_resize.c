@@ -166,9 +166,11 @@ CASE(evd_resize, repeated)
                 expect(dat_evd_resize(evd, more), DAT_SUCCESS);
                 expect(dat_evd_resize(evd, 4), DAT_SUCCESS);
         }
+        expect(dat_evd_resize(evd, more), DAT_SUCCESS);
 
         expect_ses(t, evd, 0, 4);
         expect_empty(t, evd);
+        expect_room_of(t, evd, more);
 }
 
 /*

@@ -216,6 +216,14 @@ static void come_accepted(struct test *t, struct loop *loop)
         accept_it(t, loop);
 }
 
+static void come_reset(struct test *t, struct loop *loop)
+{
+        come_accepted(t, loop);
+        must(dat_ep_disconnect(loop->passive, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must(dat_ep_reset(loop->passive));
+}
+
 static const struct stage {
         const char *id;
         void (*come)(struct test *t, struct loop *loop);
@@ -286,6 +294,14 @@ FAMILY(rsp_create, after_rejection, reuses)
         struct loop loop = reserved_loop(t);
 
         come_rejected(t, &loop);
+        row->reuse(t, &loop);
+}
+
+FAMILY(rsp_create, after_reset, reuses)
+{
+        struct loop loop = reserved_loop(t);
+
+        come_reset(t, &loop);
         row->reuse(t, &loop);
 }
 

@@ -189,6 +189,21 @@ def test_calls_that_are_alike_apart_are_both_to_blame(verdict: str) -> None:
         assert hosts.judge(record) is record
 
 
+@pytest.mark.parametrize(
+    ("apart", "verdict"), [("PASS", "FAIL"), ("FAIL", "BLOCKED"), ("BLOCKED", "BLOCKED")]
+)
+def test_a_control_that_is_red_for_the_own_call(apart: str, verdict: str) -> None:
+    """The reset of the control is refused where an EP has connected, and so is the case's."""
+    red = ended("ep_connect/works", "FAIL", "dat_ep_connect", "dat_ep_reset")
+    red["checks"][0]["text"] = "dat_ep_reset(ep)"
+    second = {"dat_ep_connect": ended("ep_connect/apart", apart, "dat_ep_connect")}
+    record = ended("ep_reset/a", "FAIL", "dat_ep_connect", "dat_ep_reset")
+    assert Hosts(second, ep_connect=red).judge(record)["verdict"] == verdict
+    assert Hosts(ep_connect=red).judge(record)["verdict"] == "BLOCKED"
+    other = ended("evd_wait/a", "FAIL", "dat_ep_connect", "dat_evd_wait")
+    assert Hosts(second, ep_connect=red).judge(other)["verdict"] == "BLOCKED"
+
+
 def test_a_call_that_works_needs_no_second_control() -> None:
     """That one may be red for what it alone asks."""
     apart = {"dat_ep_reset": ended("ep_reset/apart", "FAIL", "dat_ep_reset")}

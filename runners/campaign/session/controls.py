@@ -8,7 +8,8 @@ the case says nothing about its own clause: it is BLOCKED by that call. What it 
 record.
 
 Calls that need each other are red in each other's controls. A page may name a clause whose case
-does without the others (`apart`): the one call of the circle that is red there broke it.
+does without the others (`apart`): the one call of the circle that is red there broke it. Likewise
+where a control came to its end in the very call whose page the case is of.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -67,6 +68,8 @@ class Controls:
         roots = {call for call in broke if call in (own, named) or self._met(record, call)}
         if own in roots and _failed(record).get("text", "").endswith(LEGAL):
             return self._blocked_by(record, own)
+        if own not in roots:
+            roots = {call for call in roots if not self._is_of(own, call, run)}
         if not roots or own in roots or named in roots:
             return record
         last = [call for call in _made(record) if call in roots]
@@ -86,6 +89,16 @@ class Controls:
         if _stems_from(control) == call and not granted:
             return any(ret != SUCCESS for ret in rets)
         return bool(rets)
+
+    def _is_of(self, own: str, call: str, run: Run) -> bool:
+        """Whether the control of the call is red for the case's own call, and the call works where
+        it is asked apart from that one: what an own call refuses is its own finding.
+        """
+        controls = self._controls[call]
+        if _stems_from(self._found(call)) != own or len(controls) < 2:
+            return False
+        apart = self._run(controls[1], run)
+        return apart is not None and apart["verdict"] not in RED | {BLOCKED}
 
     def _blocked_by(self, record: Record, call: str) -> Record:
         control = self._found(call)
