@@ -20,7 +20,8 @@ def read_bytes(path: Path, most: int = TEXT_MOST) -> bytes:
         raise OSError(errno.EINVAL, "it is no regular file", str(path))
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
-        data = b"" if size > most else file.read(most + 1)
+        # Room is taken for as much as is asked for, so no more is than there may be.
+        data = b"" if size > most else file.read(size + 1)
     if size > most or len(data) > most:
         raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
     return data

@@ -54,6 +54,16 @@ static struct story begin(void (*other)(struct story *story))
         return story;
 }
 
+/* A process runs for a moment after the signal, which is long enough to confirm. */
+static void stop(const struct story *story)
+{
+        int status;
+
+        kill(story->other, SIGSTOP);
+        assert_int_equal(waitpid(story->other, &status, WUNTRACED), story->other);
+        assert_true(WIFSTOPPED(status));
+}
+
 static void end(struct story *story, bool killed)
 {
         int status;
@@ -193,7 +203,7 @@ static void posts_before_the_peer_confirms(void **state)
         assert_dat(dat_rmr_create(host->pz, &rmr), DAT_SUCCESS);
         say(story.to_other[1]);
         cr = await_request(host);
-        kill(story.other, SIGSTOP);
+        stop(&story);
         assert_dat(dat_cr_accept(cr, host->b.ep, 0, NULL), DAT_SUCCESS);
         assert_int_equal(state_of(host->b.ep), DAT_EP_STATE_COMPLETION_PENDING);
         assert_refused(dat_ep_post_send(host->b.ep, 1, &iov, cookie(1), 0), DAT_INVALID_STATE,

@@ -127,7 +127,6 @@ CASE(ep_post_recv, in_order)
         expect_empty(t, ep_recv_evd(t, loop.passive));
 }
 
-/* Receives of one EP take no message of another. */
 /* Over a connection that was made by each route, and after its end. */
 CASE(ep_post_recv, by_each_route)
 {
@@ -136,7 +135,7 @@ CASE(ep_post_recv, by_each_route)
                 DAT_EVD_HANDLE evd = ep_recv_evd(t, ep);
                 struct vector to[2 * ROUTED];
 
-                for (uint64_t i = 0; i < 2 * ROUTED; i++) {
+                for (uint64_t i = 0; i < UINT64_C(2) * ROUTED; i++) {
                         to[i] = vector_with(t, .length = LENGTH);
                         expect(recv_vector(ep, &to[i], i + 1, PLAIN), DAT_SUCCESS);
                 }
@@ -155,6 +154,7 @@ CASE(ep_post_recv, by_each_route)
         }
 }
 
+/* Receives of one EP take no message of another. */
 CASE(ep_post_recv, of_its_own_ep)
 {
         DAT_EVD_HANDLE evd = evd_with(t);

@@ -127,7 +127,6 @@ CASE(ep_post_send, in_order)
         expect_empty(t, ep_request_evd(t, loop.active));
 }
 
-/* When the message has arrived, so has the data that was written before it. */
 /* Over a connection that was made by each route, and after its end. */
 CASE(ep_post_send, by_each_route)
 {
@@ -158,6 +157,7 @@ CASE(ep_post_send, by_each_route)
         }
 }
 
+/* When the message has arrived, so has the data that was written before it. */
 CASE(ep_post_send, after_rdma_write)
 {
         struct loop loop = transfer_with(t);
