@@ -20,25 +20,21 @@ NETWORK = (
     *("/etc/apt", "/etc/pip.conf", "/etc/ssl/certs", "/usr/share/ca-certificates"),
     *("/etc/resolv.conf", "/etc/hosts", "/opt/wheels"),
 )
-UBUNTU = "http://archive.ubuntu.com/ubuntu"
-KEYRING = f"{UBUNTU}/pool/main/u/ubuntu-keyring/ubuntu-keyring_2023.11.28.1_all.deb"
+KEYRING = "pool/main/u/ubuntu-keyring/ubuntu-keyring_2023.11.28.1_all.deb"
 KEYRING_DIGEST = "36de43b15853ccae0028e9a767613770c704833f82586f28eb262f0311adb8a8"
 
 
 @dataclass(frozen=True)
 class System:
-    """A distribution's release; `sources` are apt's lines where it is not Debian."""
+    """A distribution's release; `updates` are its other suites where it is not Debian."""
 
     suite: str
-    sources: tuple[str, ...] = ()
+    updates: tuple[str, ...] = ()
 
 
 DEBIAN_12 = System("bookworm")
 DEBIAN_13 = System("trixie")
-UBUNTU_24_04 = System(
-    "noble",
-    tuple(f"deb {UBUNTU} {suite} main universe" for suite in ("noble", "noble-updates")),
-)
+UBUNTU_24_04 = System("noble", ("noble-updates",))
 
 
 class Stage:
@@ -96,12 +92,16 @@ def copy(folder: Path) -> Stage:
     return stage
 
 
-def fresh(folder: Path, system: System) -> Stage:
-    """A new clone in such a system with nothing else in it. Raises CalledProcessError."""
+def fresh(folder: Path, system: System, mirror: str = "") -> Stage:
+    """A new clone in such a system with nothing else in it. `mirror` is the URL of its archive,
+    where it is not Debian. Raises CalledProcessError.
+    """
     root = folder / "system"
     made = ["mmdebstrap", "--variant=minbase", "--include=apt,git,ca-certificates"]
-    if system.sources:
-        made += [f"--keyring={_keyring(folder)}", system.suite, str(root), *system.sources]
+    if system.updates:
+        suites = (system.suite, *system.updates)
+        made += [f"--keyring={_keyring(folder, mirror)}", system.suite, str(root)]
+        made += [f"deb {mirror} {suite} main universe" for suite in suites]
     else:
         made += [f"--hook-dir={MIRROR_HOOK}", system.suite, str(root)]
     subprocess.run(made, check=True, stdin=subprocess.DEVNULL)
@@ -122,10 +122,10 @@ def fresh(folder: Path, system: System) -> Stage:
     return Stage(Path("/root/udapl-cts"), Path("/root"), ["chroot", str(root)])
 
 
-def _keyring(folder: Path) -> Path:
+def _keyring(folder: Path, mirror: str) -> Path:
     """Ubuntu's keys: Debian 12 has no package of them. Raises RuntimeError if they are not ours."""
     package = folder / "keyring.deb"
-    subprocess.run(["curl", "-fsS", "-o", str(package), KEYRING], check=True)
+    subprocess.run(["curl", "-fsS", "-o", str(package), f"{mirror}/{KEYRING}"], check=True)
     found = hashlib.sha256(package.read_bytes()).hexdigest()
     if found != KEYRING_DIGEST:
         raise RuntimeError(f"{KEYRING} has the digest {found}, and not {KEYRING_DIGEST}")
