@@ -24,7 +24,7 @@ def main() -> int:
     options.add_argument("cases", nargs="*", metavar="CASE", help="default: the whole suite")
     options.add_argument("--mirror", metavar="URL", default="", help="of Ubuntu's archive")
     options.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
-    chosen = options.parse_args()
+    chosen = options.parse_intermixed_args()
     if chosen.system == "ubuntu-24.04" and not chosen.mirror:
         options.error("ubuntu-24.04 needs --mirror, the URL of Ubuntu's archive")
     if chosen.inside is None:
