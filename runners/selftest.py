@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every test of this project, one step after another. STEPS is all there is to extend."""
 
+import itertools
 import os
 import queue
 import shlex
@@ -23,6 +24,10 @@ C_FOLDERS = (
     "include libdat reference-provider harness cases faults benchmarks runners tests".split()
 )
 LOG_TAIL = 30
+# How pytest and cmocka begin the lines that tell of a failed test.
+FAILURES = ("FAILED ", "ERROR ", "[  FAILED  ]", "[  ERROR   ]", "[   LINE   ]")
+# Of what stands indented below a test that failed.
+DETAIL_LINES = 16
 # Tests that boot guests wait for more than half of their time, so two of them stand side by side.
 GUEST_TESTS = ["tests/runners/fabric", "tests/runners/guests"]
 LAB_TESTS = ["tests/lab"]
@@ -567,10 +572,19 @@ class _Runner:
         return "\n".join(f"    {line}" for line in lines)
 
     def failures(self, step: Step) -> list[str]:
-        """The lines in which pytest names a failed test, which the tail may not reach."""
-        lines = self.log(step).read_text(errors="replace").splitlines()
-        named = (line.strip() for line in lines if line.strip().startswith(("FAILED ", "ERROR ")))
-        return [f"    {line}" for line in dict.fromkeys(named)]
+        """The lines that name a failed test, which the tail may not reach.
+
+        What a program in a guest has to say of it is indented below the line of TAP.
+        """
+        lines = [line.rstrip() for line in self.log(step).read_text(errors="replace").splitlines()]
+        named: dict[str, None] = {}
+        for number, line in enumerate(lines):
+            if line.strip().startswith(FAILURES):
+                named[line.strip()] = None
+            elif line.startswith("not ok"):
+                after = itertools.takewhile(lambda said: said.startswith(" "), lines[number + 1 :])
+                named |= dict.fromkeys((line, *itertools.islice(after, DETAIL_LINES)))
+        return [f"    {line}" for line in named]
 
     def run(self, step: Step) -> str:
         """Run a step; why it failed, or nothing."""

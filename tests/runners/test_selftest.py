@@ -54,6 +54,16 @@ def test_failed_tests_are_named_after_the_tail(
     assert lines.index("FAILED tests/a.py::test_b") == lines.index("100") + 1
 
 
+def test_what_a_failed_program_of_a_guest_said_is_told(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = r'printf "not ok - pings\n  did not end\nok - pongs\n"; seq 100; exit 1'
+    assert run(root, monkeypatch, [Step("one", "first", [f"sh -c '{script}'"])]) == 1
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert lines[lines.index("100") + 1 :][:2] == ["not ok - pings", "did not end"]
+    assert "ok - pongs" not in lines
+
+
 def test_a_step_of_all_runs_if_it_is_asked_for(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
