@@ -29,6 +29,7 @@ def test_q_prints_findings_and_the_conclusion(cts: Cts) -> None:
     assert done.returncode == NOT_CONFORMANT
     assert " of 41 verdicts" not in done.stdout
     assert done.stdout.startswith("FAIL in 1 clause: ")
+    assert not [line for line in done.stdout.splitlines() if line.endswith(" ")]
     assert "not conformant: " in done.stdout
 
 

@@ -4,10 +4,12 @@
 A verdict has a line if it is a finding.
 """
 
+import re
+import sys
 import time
 from collections import Counter
 from types import TracebackType
-from typing import Self
+from typing import IO, Self, cast
 
 from rich.console import Console
 from rich.live import Live
@@ -34,15 +36,30 @@ STYLES = {
 FATAL = frozenset({"fabric", "ia", "interrupted", "no-space", "runner"})
 SILENT = frozenset({"PASS", "UNSUPPORTED"})
 WIDTH_OF_A_FILE = 160
+PADDING = re.compile(r" +$", re.MULTILINE)
 # Without a terminal, progress is printed so many times.
 STEPS = 10
 
 
+class _Unpadded:
+    """Standard output without the blanks that fill a line of a table or of indented text."""
+
+    def __init__(self) -> None:
+        self.encoding = sys.stdout.encoding
+
+    def write(self, text: str) -> int:
+        sys.stdout.write(PADDING.sub("", text))
+        return len(text)
+
+    def flush(self) -> None:
+        sys.stdout.flush()
+
+
 def console() -> Console:
-    """Standard output; a file or a pipe is given wide lines, which are not wrapped."""
+    """Standard output; a file or a pipe is given wide lines without blanks at their ends."""
     made = Console(highlight=False, soft_wrap=True)
     if not made.is_terminal:
-        made = Console(highlight=False, width=WIDTH_OF_A_FILE)
+        made = Console(highlight=False, width=WIDTH_OF_A_FILE, file=cast(IO[str], _Unpadded()))
     return made
 
 
