@@ -261,9 +261,10 @@ def test_sections_have_names_and_header_cells_scopes(window: Browser, report: st
     assert window.run("document.querySelectorAll('th:not([scope])').length") == 0
 
 
-def test_findings_of_a_customer_fit_on_a_phone(window: Browser, pages: dict[str, Path]) -> None:
+@pytest.mark.parametrize("fmt", ["customer", "comparison"])
+def test_findings_fit_on_a_phone(window: Browser, pages: dict[str, Path], fmt: str) -> None:
     window.resize(NARROW, 844)
-    window.open(pages["customer"].as_uri())
+    window.open(pages[fmt].as_uri())
     assert window.run("document.querySelectorAll('.stacked tbody tr').length") > 0
     cut = (
         "[...document.querySelectorAll('.stacked td')].filter((each) =>"

@@ -64,6 +64,16 @@ def test_what_a_failed_program_of_a_guest_said_is_told(
     assert "ok - pongs" not in lines
 
 
+def test_what_failed_before_a_second_try_is_told(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = r'printf "not ok - pings\n  did not end\nok - pings\n"'
+    assert run(root, monkeypatch, [Step("one", "first", [f"sh -c '{script}'"])]) == 0
+    out = capsys.readouterr().out
+    assert "passed at the second try, after:\n    not ok - pings\n      did not end\n" in out
+    assert out.endswith("1 passed, 0 failed\n")
+
+
 def test_a_step_of_all_runs_if_it_is_asked_for(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
