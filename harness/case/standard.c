@@ -130,9 +130,13 @@ bool stale_answered(struct test *t, const struct check_site *site, DAT_RETURN (*
 void stale_ended(struct test *t, const struct check_site *site, DAT_RETURN (*call)(void *handle),
                  DAT_HANDLE live)
 {
+        struct object *object = object_find(t, live);
+
         /* A call that never works crashes here, in the case's process: the crash names it. */
         (void)call(live);
         t->has_unowned = true;
+        if (object)
+                object_remove(t, object);
         ended_apart(t, site);
 }
 

@@ -320,6 +320,13 @@ def test_leaked_object(agent: Agent) -> None:
     assert " in teardown (call " in leak
 
 
+def test_a_live_object_that_a_call_has_freed_is_not_freed_again(agent: Agent) -> None:
+    outcome = agent.run("harness/frees_a_live_one_too")
+    assert outcome.word == "FAIL"
+    assert outcome.calls("case").count("dat_pz_free") == 2
+    assert not [text for text in outcome.texts("record") if "in teardown" in text]
+
+
 def test_every_free_fails(agent_on: MakeAgent) -> None:
     """What is refused after the first may be refused for it, and so may what is left open."""
     agent = agent_on("free=fail open=leak")

@@ -12,6 +12,7 @@
 #include "case.h"
 #include "case/limits.h"
 #include "case/poison.h"
+#include "case/standard.h"
 
 CASE_WITH(harness, passes, .needs = 0)
 {
@@ -468,4 +469,22 @@ CASE_WITH(harness, asks_apart_again, .needs = 0)
         expect_eq(ret, DAT_SUCCESS);
         expect_eq(*asked, 2);
         munmap(asked, sizeof(*asked));
+}
+
+static pid_t own_process;
+
+/* As a provider that crashes on a handle that is gone, which is asked in a process of its own. */
+static DAT_RETURN free_or_crash(void *pz)
+{
+        if (getpid() != own_process)
+                raise(SIGSEGV);
+        return dat_pz_free(pz);
+}
+
+CASE_WITH(harness, frees_a_live_one_too, .needs = 0)
+{
+        DAT_PZ_HANDLE gone = bad_handle(t, DAT_HANDLE_TYPE_PZ, BAD_HANDLE_DESTROYED);
+
+        own_process = getpid();
+        expect_stale(free_or_crash, pz_new(t), gone);
 }
