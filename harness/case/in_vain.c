@@ -16,8 +16,9 @@ struct pair {
         DAT_EP_HANDLE ep;
 };
 
-#define ACCEPT  "dat_cr_accept"
-#define CONNECT "dat_ep_connect"
+#define ACCEPT      "dat_cr_accept"
+#define CONNECT     "dat_ep_connect"
+#define DUP_CONNECT "dat_ep_dup_connect"
 
 struct use {
         const char *call;
@@ -97,30 +98,32 @@ static bool is_in_vain(struct test *t, DAT_EP_HANDLE ep)
 }
 
 /* The look is made without the lock, which the look's own calls take. */
-static void uses_must_show(struct test *t, bool accepts, const char *what)
+static void must_show_at(struct test *t, const char *call, const char *what)
 {
         struct use used[KEPT];
 
+        if (step_is_own(t->entry->page, call))
+                return;
         pthread_mutex_lock(&made.lock);
         memcpy(used, made.used, sizeof(used));
         pthread_mutex_unlock(&made.lock);
         for (size_t i = 0; i < KEPT; i++) {
-                if (used[i].ep && (strcmp(used[i].call, ACCEPT) == 0) == accepts &&
-                    !step_is_own(t->entry->page, used[i].call) && is_in_vain(t, used[i].ep))
-                        must_show(t, used[i].call, "the state of its EP", what, false);
+                if (used[i].ep && strcmp(used[i].call, call) == 0 && is_in_vain(t, used[i].ep))
+                        must_show(t, call, "the state of its EP", what, false);
         }
-        if (t->ask_peer && !step_is_own(t->entry->page, accepts ? ACCEPT : CONNECT))
-                t->ask_peer(t->peer, accepts);
+        if (t->ask_peer)
+                t->ask_peer(t->peer, call);
 }
 
 void accepts_must_show(struct test *t)
 {
         /* What a handoff has broken shows in the accept behind it. */
         if (!is_of_page(t, "cr_handoff"))
-                uses_must_show(t, true, "that it was accepted");
+                must_show_at(t, ACCEPT, "that it was accepted");
 }
 
 void connects_must_show(struct test *t)
 {
-        uses_must_show(t, false, "that it was connected");
+        must_show_at(t, CONNECT, "that it was connected");
+        must_show_at(t, DUP_CONNECT, "that it was connected");
 }

@@ -107,8 +107,8 @@ struct test {
         struct object *objects;
         void (*steps[STEP_COUNT])(struct test *t); /* NULL: there is nothing to do */
         struct peer *peer;
-        /* NULL, or whether what the peer accepted or connected with shows it (in_vain.h). */
-        void (*ask_peer)(struct peer *peer, bool accepts);
+        /* NULL, or whether the EP of the peer's last call of this name shows it (in_vain.h). */
+        void (*ask_peer)(struct peer *peer, const char *call);
         struct waiter *waiters;
         struct later_event *later;           /* what EPs were told last */
         struct exec_process *exec_processes; /* newest first */

@@ -27,6 +27,7 @@
 #define ANSWER_SLACK_MS 2000
 #define HEED_MS         300 /* for an answer that may come after the event only */
 #define US_PER_MS       1000
+#define ACCEPT          "dat_cr_accept"
 #define CONNECT         "dat_ep_connect"
 
 struct peer {
@@ -87,7 +88,7 @@ static bool has_room_for_token(const struct probe *probe)
                probe->provider_attr.max_private_data_size >= PEER_TOKEN;
 }
 
-static void ask(struct peer *peer, bool accepts);
+static void ask(struct peer *peer, const char *call);
 
 struct peer *peer(struct test *t)
 {
@@ -261,22 +262,30 @@ static void heed(struct peer *peer, int ms, const char *what)
                 peer_refused(peer, data, what);
 }
 
+/* The end that the peer made this call with last, or -1. It makes no dat_ep_dup_connect. */
+static int end_by(const struct peer *peer, const char *call)
+{
+        if (strcmp(call, ACCEPT) == 0)
+                return peer->accepted;
+        return strcmp(call, CONNECT) == 0 ? peer->asking : -1;
+}
+
 /*
  * A connection was not established, or a request did not arrive: ends the case as BLOCKED by the
  * peer's call if that did nothing. A peer that accepts by itself has waited for its own event as
  * long as the case has. One that is gone, or says nothing, is for later.
  */
-static void ask(struct peer *peer, bool accepts)
+static void ask(struct peer *peer, const char *call)
 {
-        int end = accepts ? peer->accepted : peer->asking;
+        int end = end_by(peer, call);
+        bool accepts = strcmp(call, ACCEPT) == 0;
         bool commanded = !peer->accepting;
 
         if (peer->stopped || (commanded ? end < 0 || !may_look(peer) : !accepts))
                 return;
         if (commanded)
                 post(peer, "data",
-                     json_pack("{s:s s:s s:i}", "do", "show", "call",
-                               accepts ? "dat_cr_accept" : CONNECT, "ep", end));
+                     json_pack("{s:s s:s s:i}", "do", "show", "call", call, "ep", end));
         heed(peer, (int)peer->t->settings->event_ms + HEED_MS, accepts ? "accept" : "connect");
         if (commanded) {
                 json_decref(peer->early);
