@@ -44,6 +44,8 @@ SEEDS = 1_000_000
 # What cases draw from: JSON knows whole numbers up to here.
 MOST_SEED = 1 << 53
 MOST_HOSTS = 100_000
+# What goes with --resume: it changes neither the plan nor a verdict.
+BESIDE_RESUME = ("quiet", "workers", "annotate")
 
 
 def add_parser(commands: Subparsers) -> None:
@@ -224,7 +226,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume",
         metavar="RUN",
-        help="finish what is missing in a run that ended early; takes no other option",
+        help="finish what is missing in a run that ended early, by the options that it was begun "
+        "with; takes -q, -n and --annotate besides",
     )
 
 
@@ -293,8 +296,7 @@ def _resume(options: argparse.Namespace) -> int:
     from runners.campaign.schedule.tally import Past
     from runners.fabric.files import Files
 
-    if len(options.command_line) != 3 + (options.command_line[-1] == options.resume):
-        raise InputError("--resume takes a run and nothing else: the run has its own options")
+    _refuse_beside_resume(options.command_line)
     folder = runs.find_run(options.checkout.runs, options.resume)
     try:
         light(folder)
@@ -303,6 +305,8 @@ def _resume(options: argparse.Namespace) -> int:
     past = Past.read(folder)
     had = _options_of(past)
     had.checkout = options.checkout
+    had.quiet, had.annotate = options.quiet, options.annotate or had.annotate
+    had.workers = had.workers if options.workers is None else options.workers
     checkout: Checkout = options.checkout.by(had.api)
     _check(had, checkout)
     catalogue, cases = load_cases(checkout)
@@ -329,6 +333,25 @@ def _resume(options: argparse.Namespace) -> int:
     resumed = partial(resume, checkout, order, past, folder)
     with _baseline(checkout, had) as baseline:
         return _campaign(folder, had, resumed, baseline)
+
+
+def _refuse_beside_resume(command: Sequence[str]) -> None:
+    """Raise InputError if `command` has an option that the run to be resumed has already."""
+    parser = _Parser()
+    _add_arguments(parser)
+    dests = {action.dest: action for action in parser._actions}
+    # What is there before is no default: None stays where nothing is given.
+    given = parser.parse_args(command[2:], argparse.Namespace(**dict.fromkeys(dests)))
+    wrong = [
+        action.option_strings[-1] if action.option_strings else "cases by name"
+        for dest, action in dests.items()
+        if dest not in ("resume", *BESIDE_RESUME) and getattr(given, dest) not in (None, [])
+    ]
+    if wrong:
+        raise InputError(
+            f"--resume does not take {', '.join(wrong)}: the run continues with the options that "
+            "it was begun with; only -q, -n and --annotate can be given anew"
+        )
 
 
 def _options_of(past: "Past") -> argparse.Namespace:

@@ -165,9 +165,25 @@ def test_a_run_that_goes_on(cts: Cts) -> None:
         process.communicate()
 
 
-def test_it_takes_no_other_option(cts: Cts) -> None:
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--seed", "3"), "--seed"),
+        (("--fabric", "vm", "-q", "--spread"), "--fabric, --spread"),
+        (("passes_1", "-n", "1"), "cases by name"),
+    ],
+)
+def test_options_that_the_run_has_already(cts: Cts, options: Sequence[str], named: str) -> None:
     cts("certify")
-    refused(cts, "--resume takes a run and nothing else", options=("--seed", "3"))
+    refused(cts, f"--resume does not take {named}: the run continues with", options=options)
+
+
+def test_options_that_change_no_verdict(cts: Cts) -> None:
+    killed(cts, "--hosts", "1")
+    done = cts("certify", "-q", "--resume", "latest", "-n", "2")
+    assert done.returncode == 0, done
+    assert "are missing" not in done.stdout
+    assert "kept, in part" in done.stdout
 
 
 def test_a_run_that_is_not_there(cts: Cts) -> None:
