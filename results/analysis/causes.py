@@ -466,9 +466,7 @@ def _what(attempt: Attempt) -> str:
         return f"returned {said}" if refused else said
     if check is None or attempt.verdict is Verdict.CONTRADICTED:
         return attempt.reason or "no reason was recorded"
-    if _of_an_answer(attempt):
-        return f"expected {' or '.join(check.expected)}, saw {check.seen}"
-    if _is_of_event(check):
+    if _of_an_answer(attempt) or _is_of_event(check):
         return f"expected {' or '.join(check.expected)}, saw {check.seen}"
     if check.subject and check.expected:
         return f"{check.subject}: expected {' or '.join(check.expected)}, saw {check.seen}"
