@@ -25,7 +25,7 @@ from results.model.run import (
 _ORDER = list(Verdict)
 _SUCCESS = "DAT_SUCCESS"
 _INVALID = "DAT_INVALID_PARAMETER"
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 # So many defects are named first.
 FIRST = 5
 _NUMBERS = ("none", "one", "two", "three", "four", "five")
@@ -57,6 +57,12 @@ _UNWRITTEN = re.compile(r"\w+ is not written\b|DAT_SUCCESS, with a value left un
 # Where defects beside the clauses were found, by the word of all of them.
 _IN_TEARDOWN = "in teardown"
 _WHERE = {"EXPLORE": "in random walks", "PROBE": "found by the probe"}
+# A call that ends the object that it is given, and how one that exists no more, or is used, is
+# refused.
+_ENDS = re.compile(r"^dat_(\w+_free|cr_(accept|reject|handoff))$")
+_OBJECT = re.compile(r"\w+#\d+")
+_NO_HANDLE = "DAT_INVALID_HANDLE"
+_IN_USE = "DAT_INVALID_STATE"
 _LONGEST = 200
 _CALLS = 3
 
@@ -193,6 +199,8 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
         trouble.clause for case in cases for each in case.attempts for trouble in each.beside
     }
     broken = {case.id for case in cases if case.worst in NOT_KEPT}
+    failed = [case.decisive for case in cases if case.worst in NOT_KEPT and case.decisive]
+    misdirected = {call for attempt in failed if (call := _misdirected(attempt))}
     keys_of: dict[int, set[Key]] = {}
     for place, case in enumerate(cases):
         if case.worst in verdicts and case.decisive is not None:
@@ -200,6 +208,8 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
             blame = "provider" if case.worst is Verdict.BLOCKED else case.clause.blame
             own = _keys(case.decisive, harmless, broken)
             keys_of[place] = {(blame, *key) for key in own}
+            if (call := _page_call(case.decisive)) in misdirected and _of_another(case.decisive):
+                keys_of[place].add((blame, "misdirected", call))
     _drop_doubtful(keys_of)
     groups: dict[int, tuple[dict[int, Case], set[Key]]] = {}
     by_key: dict[Key, int] = {}
@@ -214,6 +224,64 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
         by_key.update(dict.fromkeys(keys, place))
     found = [_cause([group[place] for place in sorted(group)]) for group, _ in groups.values()]
     return sorted(found, key=lambda cause: (-cause.reach, -_ORDER.index(cause.verdict)))
+
+
+def _page_call(attempt: Attempt) -> str:
+    return f"dat_{attempt.case.partition('/')[0]}"
+
+
+def _misdirected(attempt: Attempt) -> str:
+    """The call of the page, if it was granted the end of one object and ended another one of its
+    kind: empty if the case does not show both. What was not ended keeps the IA open, or nothing was
+    told of its end. Of what was ended, though no call was granted that, the handle is invalid.
+    """
+    name, check = _page_call(attempt), attempt.failed_check
+    if not _ENDS.match(name) or check is None or attempt.verdict is not Verdict.FAIL:
+        return ""
+    calls = [call for call in attempt.calls if call.who == "case"]
+    granted = [call for call in calls if _ENDS.match(call.name) and call.ret == _SUCCESS]
+    ended = {_object(call) for call in granted}
+    first = next((call for call in granted if call.name == name and _object(call)), None)
+    if first is None:
+        return ""
+    kind = _kind_of(first)
+    lost = {
+        call.name
+        for call in calls
+        if call.n > first.n and call.ret == _NO_HANDLE
+        if _kind_of(call) == kind and _object(call) not in ended
+    }
+    open_ = any(c.teardown and c.name == "dat_ia_close" and c.ret == _IN_USE for c in calls)
+    # An object that the call itself refuses may be there nevertheless, and keep the IA open.
+    shown = _is_missing_connection(check) if lost == {name} else open_
+    return name if lost and shown else ""
+
+
+def _object(call: Call) -> str:
+    """The object that a call is given first, "cno#1"; empty for a handle of none."""
+    handle = next((value for name, value in call.args if name.endswith("_handle")), "")
+    return handle if _OBJECT.fullmatch(handle) else ""
+
+
+def _kind_of(call: Call) -> str:
+    return _object(call).partition("#")[0]
+
+
+def _of_another(attempt: Attempt) -> bool:
+    """Whether a case whose call ends another object than it names may have failed by that: a bad
+    handle was granted, an object was refused as in use or as gone, or nothing was told of its end.
+    """
+    check = attempt.failed_check
+    if attempt.verdict is not Verdict.FAIL or check is None:
+        return False
+    if _is_missing_connection(check):
+        return True
+    wrong = (_NO_HANDLE, _IN_USE)
+    seen = check.seen.split(",")[0]
+    return _of_an_answer(attempt) and (
+        (seen == _SUCCESS and not {*check.expected} - {*wrong})
+        or (seen in wrong and check.expected == (_SUCCESS,))
+    )
 
 
 def _drop_doubtful(keys_of: Mapping[int, set[Key]]) -> None:
@@ -323,9 +391,9 @@ def _keys_of_step(attempt: Attempt) -> Iterator[Key]:
         yield from _keys_of_event(check, attempt.blocked)
     elif _ANSWER.match(attempt.refusal):
         yield "refused", attempt.blocked, attempt.refusal.split(",")[0]
-    elif check is not None and check.compared:
-        yield "value", attempt.blocked, check.compared
     else:
+        if check is not None and check.compared:
+            yield "value", attempt.blocked, check.compared
         # Numbers differ from case to case.
         yield "blocked", attempt.blocked, _NUMBER.sub("", attempt.refusal)
 

@@ -1189,18 +1189,23 @@ class Run:
     def breakages(self) -> list[Breakage]:
         """What broke beside the clauses, in first attempts: one for each call and cause. A clause
         that a case of its own found broken is among the findings, and so is what a call told
-        wrongly if a case failed by that, and a call without an answer if a case shows that.
+        wrongly, or refused, if a case ended by that, and a call without an answer if a case shows
+        that.
         """
         broken = {id_ for case in self.findings for id_ in (case.id, case.id.rpartition("/")[0])}
         decisive = (case.decisive for case in self.findings)
         checked = (each.checked_deviation for each in decisive if each and each.deviation)
-        told = {deviation.told for deviation in checked if deviation}
+        blocked = [c.decisive for c in self.cases if c.worst is Verdict.BLOCKED and c.decisive]
+        ended = (a.deviation for a in blocked if a.deviation and a.deviation.call == a.blocked)
+        told = {deviation.told for deviation in (*checked, *ended) if deviation}
         found: dict[tuple[str, str, str, str], tuple[Trouble, dict[str, Case], Attempt]] = {}
         for case in self.cases:
             for attempt in case.ordered:
                 troubles = self._troubles(attempt) if attempt.number == 1 else ()
                 for trouble in troubles:
                     if trouble.clause in broken or trouble.told in told:
+                        continue
+                    if (trouble.call, trouble.saw) in self._refused and trouble.what == "refused":
                         continue
                     if trouble.what == UNASKED and self._shown(trouble):
                         continue
@@ -1241,6 +1246,21 @@ class Run:
         """The calls that do not work, by a control, where cases were blocked by them."""
         blocked = (attempt for case in self.cases for attempt in case.ordered if attempt.blocked)
         return frozenset(each.blocked for each in blocked if each.in_vain)
+
+    @cached_property
+    def _refused(self) -> frozenset[tuple[str, str]]:
+        """What calls returned instead of DAT_SUCCESS in cases that ended by that."""
+        found = set()
+        for case in self.cases:
+            attempt = case.decisive
+            if attempt is None:
+                continue
+            check, call = attempt.failed_check, attempt.culprit
+            if case.worst is Verdict.BLOCKED:
+                found.add((attempt.blocked, attempt.refusal.split(",")[0]))
+            elif case.worst is Verdict.FAIL and check and call and "DAT_SUCCESS" in check.expected:
+                found.add((call.name, check.seen.split(",")[0]))
+        return frozenset(found)
 
     def _shown(self, trouble: Trouble) -> bool:
         """Whether a case shows that the call gave the probe no answer. One that returned fails

@@ -285,6 +285,19 @@ def test_what_a_refused_free_holds_is_no_finding_of_its_own(tmp_path: Path) -> N
     ]
 
 
+def test_what_teardown_is_refused_as_a_case_was_is_no_finding_of_its_own(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    run.case("left", **kept_free("dat_cno_free"))
+    run.case("other_code", **kept_free("dat_lmr_free"))
+    for number, (name, ret) in enumerate(
+        [("dat_cno_free", "DAT_INVALID_STATE"), ("dat_lmr_free", "DAT_ABORT")]
+    ):
+        told = check(f"{name}(...)", ok=False, seen=ret, line=number + 1)
+        run.case(name, "FAIL", calls=[call(1, name, ret=ret)], checks=[told])
+    loaded = load(run.write(tmp_path))
+    assert [each.trouble.call for each in loaded.breakages] == ["dat_lmr_free"]
+
+
 def test_what_a_call_that_does_not_work_left_is_its_finding(tmp_path: Path) -> None:
     run = SyntheticRun(modes=(1,))
     run.case("left", **kept_free("dat_cno_free", "dat_ia_close"))

@@ -455,6 +455,79 @@ def test_a_wrong_number_of_an_event_is_one_cause_wherever_it_is_seen(tmp_path: P
     assert [(len(cause.cases), len(cause.blocked)) for cause in found] == [(2, 1), (0, 1)]
 
 
+def of_cno(n: int, name: str, cno: int, ret: str = "DAT_SUCCESS", **more: Any) -> Record:
+    return call(n, name, ("cno_handle", f"cno#{cno}"), ret=ret, **more)
+
+
+def ends_another(
+    asked: str = "dat_cno_query",
+    close: str = "DAT_INVALID_STATE",
+    ended: str = "dat_cno_free",
+    freed: int = 1,
+) -> Record:
+    """What a case leaves that freed one CNO, and for which another one is no object then."""
+    none = "DAT_INVALID_HANDLE"
+    told = check(f"{asked}(...)", ok=False, seen=none, line=20)
+    calls = [
+        of_cno(1, ended, freed),
+        of_cno(2, asked, 2, none),
+        call(3, "dat_ia_close", ret=close, teardown=True),
+    ]
+    return {"calls": calls, "checks": [told | {"calls": 2}]}
+
+
+def granted_a_bad_handle() -> Record:
+    told = check("dat_cno_free(bad)", ok=False, expected=["DAT_INVALID_HANDLE"], line=30)
+    return {"calls": [of_cno(1, "dat_cno_free", 7)], "checks": [told | {"seen": "DAT_SUCCESS"}]}
+
+
+def used_by_nobody() -> Record:
+    told = check("dat_cno_free(cno)", ok=False, seen="DAT_INVALID_STATE", line=40)
+    return {"calls": [of_cno(1, "dat_cno_free", 1, "DAT_INVALID_STATE")], "checks": [told]}
+
+
+def frees(tmp_path: Path, *cases: Record) -> list[str]:
+    """How many clauses each cause has if these cases of dat_cno_free fail."""
+    run = SyntheticRun(modes=(1,))
+    for number, left in enumerate(cases):
+        run.case(f"cno_free/{number}", "FAIL", {"page": "dat_cno_free"}, **left)
+    return [cause.extent for cause in causes(load(run.write(tmp_path)))]
+
+
+def test_a_free_of_another_object_is_one_cause(tmp_path: Path) -> None:
+    cases = ends_another(), granted_a_bad_handle(), used_by_nobody()
+    assert frees(tmp_path, *cases) == ["3 clauses"]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        # The call itself refuses the other object, which may exist nevertheless.
+        ends_another(asked="dat_cno_free"),
+        # What was freed is gone as well.
+        ends_another(close="DAT_SUCCESS"),
+        # The object was freed before.
+        ends_another(freed=2),
+        # Another call was granted.
+        ends_another(ended="dat_cno_wait"),
+    ],
+)
+def test_answers_of_a_free_stay_apart(tmp_path: Path, shown: Record) -> None:
+    cases = shown, granted_a_bad_handle(), used_by_nobody()
+    assert frees(tmp_path, *cases) == ["1 clause", "1 clause", "1 clause"]
+
+
+def test_steps_that_say_the_same_of_one_call_are_one_cause(tmp_path: Path) -> None:
+    step = blocked("dat_cno_wait", "DAT_SUCCESS") | by_condition("dat_cno_wait")
+    step["blocked"]["ret"] = "dat_cno_wait returned DAT_SUCCESS, and no handle"
+    run = SyntheticRun(modes=(1,))
+    run.case("named", "BLOCKED", **step)
+    run.case("empty", "BLOCKED", **step | {"checks": []})
+    run.case("other", "BLOCKED", **blocked("dat_cno_wait"))
+    found = causes(load(run.write(tmp_path)))
+    assert [len(cause.blocked) for cause in found] == [2, 1]
+
+
 def test_a_connection_that_is_not_made_is_a_cause_of_one_call(tmp_path: Path) -> None:
     lost = "DAT_CONNECTION_EVENT_ESTABLISHED", "DAT_CONNECTION_EVENT_TIMED_OUT"
     one, other = of_event("dat_srq_resize", 3, *lost), of_event("dat_srq_query", 3, *lost)
