@@ -19,6 +19,7 @@ from results.model.run import (
     Run,
     Stack,
     Verdict,
+    idle,
     worst,
 )
 
@@ -200,6 +201,7 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
     }
     broken = {case.id for case in cases if case.worst in NOT_KEPT}
     failed = [case.decisive for case in cases if case.worst in NOT_KEPT and case.decisive]
+    without_effect = idle(cases)
     misdirected = {call for attempt in failed if (call := _misdirected(attempt))}
     keys_of: dict[int, set[Key]] = {}
     for place, case in enumerate(cases):
@@ -210,6 +212,8 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
             keys_of[place] = {(blame, *key) for key in own}
             if (call := _page_call(case.decisive)) in misdirected and _of_another(case.decisive):
                 keys_of[place].add((blame, "misdirected", call))
+            if call in without_effect and _was_granted(case.decisive, call):
+                keys_of[place].add((blame, "idle", call))
     _drop_doubtful(keys_of)
     groups: dict[int, tuple[dict[int, Case], set[Key]]] = {}
     by_key: dict[Key, int] = {}
@@ -228,6 +232,12 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
 
 def _page_call(attempt: Attempt) -> str:
     return f"dat_{attempt.case.partition('/')[0]}"
+
+
+def _was_granted(attempt: Attempt, name: str) -> bool:
+    """Whether a case failed behind a call of this name that returned DAT_SUCCESS."""
+    calls = (call for call in attempt.calls if call.name == name and not call.teardown)
+    return attempt.verdict is Verdict.FAIL and any(call.ret == _SUCCESS for call in calls)
 
 
 def _misdirected(attempt: Attempt) -> str:

@@ -37,6 +37,10 @@ NO_PRIVILEGE = "none"
 NOT_KEPT = frozenset({Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.CONTRADICTED})
 UNKNOWN = frozenset({Verdict.BLOCKED, Verdict.ERROR, Verdict.RESOURCE, Verdict.NOT_RUN})
 _ORDER = list(Verdict)
+_SUCCESS = "DAT_SUCCESS"
+# What a record has behind the name of an object that was freed.
+_FREED = " (freed)"
+_NULL = "DAT_HANDLE_NULL"
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict | None:
@@ -380,6 +384,20 @@ class Attempt:
             return None
         before = [c.n for c in self.calls if c.who == "case" and c.n <= check.after_call]
         return said if before and max(before) == self.deviating else None
+
+    @property
+    def outlived(self) -> str:
+        """The free that the page is about, if another call took the handle of an object for a good
+        one that was freed; else empty.
+        """
+        name = f"dat_{self.case.partition('/')[0]}"
+        kind, free, _ = name.removeprefix("dat_").partition("_free")
+        if self.verdict is not Verdict.FAIL or not free:
+            return ""
+        others = (c for c in self.calls if c.name != name and c.ret == _SUCCESS and c.args)
+        first = (call.args[0][1] for call in others)
+        kept = (each.startswith(f"{kind}#") and each.endswith(_FREED) for each in first)
+        return name if any(kept) else ""
 
     @property
     def culprit(self) -> Call | None:
@@ -1000,6 +1018,23 @@ CRITERIA = {
 Key = TypeVar("Key")
 
 
+def idle(cases: Iterable[Case]) -> frozenset[str]:
+    """The frees that do nothing: what one was granted to free works afterwards in a case that
+    failed, and no case of its page was refused one. A null handle is refused by the registry.
+    """
+    cases = list(cases)
+    ended = (case.decisive for case in cases if case.worst in NOT_KEPT)
+    names = {name for attempt in ended if attempt and (name := attempt.outlived)}
+
+    def refuses(name: str) -> bool:
+        page = name.removeprefix("dat_") + "/"
+        own = (attempt for case in cases if case.id.startswith(page) for attempt in case.attempts)
+        calls = (call for attempt in own for call in attempt.calls if call.name == name)
+        return any(call.ret != _SUCCESS and call.args[0][1] != _NULL for call in calls)
+
+    return frozenset(name for name in names if not refuses(name))
+
+
 @dataclass
 class Run:
     """A whole run, complete or not."""
@@ -1243,9 +1278,11 @@ class Run:
 
     @cached_property
     def _in_vain(self) -> frozenset[str]:
-        """The calls that do not work, by a control, where cases were blocked by them."""
+        """The calls that do not work, by a control, where cases were blocked by them, and those
+        that do nothing.
+        """
         blocked = (attempt for case in self.cases for attempt in case.ordered if attempt.blocked)
-        return frozenset(each.blocked for each in blocked if each.in_vain)
+        return idle(self.cases) | {each.blocked for each in blocked if each.in_vain}
 
     @cached_property
     def _refused(self) -> frozenset[tuple[str, str]]:

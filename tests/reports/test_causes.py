@@ -517,6 +517,38 @@ def test_answers_of_a_free_stay_apart(tmp_path: Path, shown: Record) -> None:
     assert frees(tmp_path, *cases) == ["1 clause", "1 clause", "1 clause"]
 
 
+def outlives(kind: str = "cno") -> Record:
+    """What a case leaves that used an object of this kind behind its free."""
+    told = check("query", ok=False, expected=["DAT_INVALID_HANDLE"], seen="DAT_SUCCESS", line=50)
+    calls = [
+        of_cno(1, "dat_cno_free", 1),
+        call(2, f"dat_{kind}_query", (f"{kind}_handle", f"{kind}#1 (freed)")),
+    ]
+    return {"calls": calls, "checks": [told | {"calls": 2}]}
+
+
+def lets_wait() -> Record:
+    told = check("waiter returns", ok=False, expected=["the return"], seen="it waits", line=60)
+    return {"calls": [of_cno(1, "dat_cno_free", 1)], "checks": [told]}
+
+
+def refuses_null() -> Record:
+    null = call(1, "dat_cno_free", ("cno_handle", "DAT_HANDLE_NULL"), ret="DAT_INVALID_HANDLE")
+    return failing("dat_cno_query", 70) | {"calls": [of_cno(2, "dat_cno_query", 1), null]}
+
+
+def test_a_free_that_does_nothing_is_one_cause(tmp_path: Path) -> None:
+    """A case that did not call it stays apart. The registry refuses the null handle."""
+    cases = outlives(), lets_wait(), refuses_null()
+    assert frees(tmp_path, *cases) == ["2 clauses", "1 clause"]
+
+
+@pytest.mark.parametrize("cases", [(outlives("evd"),), (outlives(), used_by_nobody())])
+def test_a_free_that_does_something_has_several(tmp_path: Path, cases: Sequence[Record]) -> None:
+    """A handle of another kind was granted, or the free is refused somewhere."""
+    assert "2 clauses" not in frees(tmp_path, *cases, lets_wait())
+
+
 def test_steps_that_say_the_same_of_one_call_are_one_cause(tmp_path: Path) -> None:
     step = blocked("dat_cno_wait", "DAT_SUCCESS") | by_condition("dat_cno_wait")
     step["blocked"]["ret"] = "dat_cno_wait returned DAT_SUCCESS, and no handle"
