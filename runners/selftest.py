@@ -26,7 +26,7 @@ C_FOLDERS = (
 LOG_TAIL = 30
 # How pytest and cmocka begin the lines that tell of a failed test.
 FAILURES = ("FAILED ", "ERROR ", "[  FAILED  ]", "[  ERROR   ]", "[   LINE   ]")
-# Of what stands indented below a test that failed.
+# Of the indented lines below a test that failed.
 DETAIL_LINES = 16
 # Tests that boot guests wait for more than half of their time, so two of them stand side by side.
 GUEST_TESTS = ["tests/runners/fabric", "tests/runners/guests"]
@@ -207,7 +207,7 @@ STEPS = (
         [
             "ctest --test-dir build/default -L guest -LE others -j 3 --output-on-failure"
             " --no-tests=error",
-            # Programs of other projects wait for ever for what they lost, and have a second try.
+            # Programs of other projects can hang after a lost packet, and have a second try.
             "ctest --test-dir build/default -L others -j 2 --output-on-failure --no-tests=error"
             " --repeat until-pass:2",
         ],

@@ -44,7 +44,7 @@ SEEDS = 1_000_000
 # What cases draw from: JSON knows whole numbers up to here.
 MOST_SEED = 1 << 53
 MOST_HOSTS = 100_000
-# What goes with --resume: it changes neither the plan nor a verdict.
+# Options beside --resume: they change neither the plan nor a verdict.
 BESIDE_RESUME = ("quiet", "workers", "annotate")
 
 
@@ -340,7 +340,7 @@ def _refuse_beside_resume(command: Sequence[str]) -> None:
     parser = _Parser()
     _add_arguments(parser)
     dests = {action.dest: action for action in parser._actions}
-    # What is there before is no default: None stays where nothing is given.
+    # A value that the namespace has is not replaced by a default: None means not given.
     given = parser.parse_args(command[2:], argparse.Namespace(**dict.fromkeys(dests)))
     wrong = [
         action.option_strings[-1] if action.option_strings else "cases by name"
