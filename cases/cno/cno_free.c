@@ -3,6 +3,7 @@
 #include "clauses/cno_free.h"
 #include "case/standard.h"
 #include "cases/cno/shared/agent.h"
+#include "cases/shared/refusals.h"
 #include "cases/shared/rounds.h"
 #include "cases/shared/siblings.h"
 
@@ -209,15 +210,13 @@ static const struct use {
     {"notified", use_notified},    {"of_completions", use_of_completions},
 };
 
-#define SEVERAL 3 /* refusals */
-
 FAMILY(cno_free, in_use, uses)
 {
         DAT_CNO_HANDLE cno = cno_new(t);
 
         row->by(t, cno);
 
-        for (int i = 0; i < SEVERAL; i++)
+        EACH_REFUSAL (i)
                 expect(dat_cno_free(cno), DAT_INVALID_STATE);
 }
 
@@ -231,7 +230,8 @@ FAMILY(cno_free, in_use_keeps, uses)
         DAT_EVD_PARAM after;
 
         agent_given(t, cno, agent);
-        (void)dat_cno_free(cno);
+        EACH_REFUSAL (i)
+                (void)dat_cno_free(cno);
 
         after = evd_param(t, evd);
         expect_that(after.cno_handle == cno, "the EVD's CNO has changed");
@@ -249,7 +249,8 @@ CASE(cno_free, refusal_keeps_trigger)
         DAT_EVD_HANDLE evd = feeding(t, cno);
 
         post_ses(t, evd, 0, 1);
-        expect(dat_cno_free(cno), DAT_INVALID_STATE);
+        EACH_REFUSAL (i)
+                expect(dat_cno_free(cno), DAT_INVALID_STATE);
 
         expect_notified(t, cno, evd);
         expect_ses(t, evd, 0, 1);

@@ -369,7 +369,7 @@ CASE(cno_modify_agent, after_the_call)
         expect_uncalled(t, agents[0]);
 }
 
-FAMILY(cno_modify_agent, each_stream, lone_event_kinds)
+FAMILY(cno_modify_agent, each_stream, event_kinds)
 {
         struct agent *agent = agent_new(t);
         DAT_CNO_HANDLE cno = cno_new(t);

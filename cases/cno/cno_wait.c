@@ -59,10 +59,11 @@ static struct brought feeding_kind(struct test *t, const struct event_kind *kind
             .evd = evd_with(t, .qlen = SE_QLEN, .flags = kind->flags, .cno = cno)};
 
         must(dat_evd_enable(brought.evd));
+        make_ready(t, kind, &brought, cno);
         return brought;
 }
 
-FAMILY(cno_wait, wakes, lone_event_kinds)
+FAMILY(cno_wait, wakes, event_kinds)
 {
         DAT_CNO_HANDLE cno = cno_new(t);
         struct brought brought = feeding_kind(t, row, cno);
@@ -75,7 +76,7 @@ FAMILY(cno_wait, wakes, lone_event_kinds)
         expect_event(brought.evd, row->number);
 }
 
-FAMILY(cno_wait, kept_trigger, lone_event_kinds)
+FAMILY(cno_wait, kept_trigger, event_kinds)
 {
         DAT_CNO_HANDLE cno = cno_new(t);
         struct brought brought = feeding_kind(t, row, cno);
@@ -495,7 +496,7 @@ CASE(cno_wait, waited_evd)
         }
 }
 
-FAMILY(cno_wait, waited_stream, lone_event_kinds)
+FAMILY(cno_wait, waited_stream, event_kinds)
 {
         DAT_CNO_HANDLE cno = cno_new(t);
         struct brought brought = feeding_kind(t, row, cno);

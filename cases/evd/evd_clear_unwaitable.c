@@ -151,7 +151,7 @@ CASE(evd_clear_unwaitable, again_and_again)
                      DAT_HANDLE_NULL);
 }
 
-FAMILY(evd_clear_unwaitable, each_stream, lone_event_kinds)
+FAMILY(evd_clear_unwaitable, each_stream, event_kinds)
 {
         struct brought brought = fed_before(t, row, cno_new(t));
         struct waiter *waiter;

@@ -152,7 +152,7 @@ CASE(evd_disable, while_event_comes, DEADLINE_MS(20000))
         expect_state(t, evd, (struct evd_state){.waitable = true}, cno);
 }
 
-FAMILY(evd_disable, each_stream, lone_event_kinds)
+FAMILY(evd_disable, each_stream, event_kinds)
 {
         DAT_CNO_HANDLE cno = cno_new(t);
         struct brought brought = fed_before(t, row, cno);

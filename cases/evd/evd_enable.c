@@ -175,7 +175,7 @@ CASE(evd_enable, from_threads_at_once, DEADLINE_MS(20000))
         must_have_met(&stress);
 }
 
-FAMILY(evd_enable, each_stream, lone_event_kinds)
+FAMILY(evd_enable, each_stream, event_kinds)
 {
         DAT_CNO_HANDLE cno = cno_new(t);
         struct brought brought = fed_before(t, row, cno);

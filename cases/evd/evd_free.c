@@ -3,6 +3,7 @@
 #include "clauses/evd_free.h"
 #include "case/standard.h"
 #include "cases/evd/shared/dispatcher.h"
+#include "cases/shared/refusals.h"
 #include "cases/shared/rounds.h"
 #include "cases/shared/siblings.h"
 
@@ -191,15 +192,13 @@ static const struct feed {
     {"rsp", DAT_EVD_CR_FLAG, feed_rsp},
 };
 
-#define SEVERAL 3 /* refusals */
-
 FAMILY(evd_free, fed, feeds)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .flags = row->flag);
 
         row->by(t, evd);
 
-        for (int i = 0; i < SEVERAL; i++)
+        EACH_REFUSAL (i)
                 expect(dat_evd_free(evd), DAT_INVALID_STATE);
 }
 
@@ -212,7 +211,8 @@ FAMILY(evd_free, fed_keeps, feeds)
 
         row->by(t, evd);
         before = evd_param(t, evd);
-        (void)dat_evd_free(evd);
+        EACH_REFUSAL (i)
+                (void)dat_evd_free(evd);
 
         memset(&after, 0xa5, sizeof(after));
         expect(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &after), DAT_SUCCESS);
@@ -228,7 +228,8 @@ FAMILY(evd_free, source_freed_before, feeds)
         DAT_EVD_HANDLE evd = evd_with(t, .flags = row->flag);
         DAT_HANDLE source = row->by(t, evd);
 
-        (void)dat_evd_free(evd);
+        EACH_REFUSAL (i)
+                (void)dat_evd_free(evd);
         release(t, source);
 
         free_now(t, evd);
@@ -254,7 +255,8 @@ CASE(evd_free, fed_goes_on)
         DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
         struct peer_ep *end = peer_connect(peer(t), ep);
 
-        (void)dat_evd_free(evd);
+        EACH_REFUSAL (i)
+                (void)dat_evd_free(evd);
 
         must(dat_ep_post_recv(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 5},
                               DAT_COMPLETION_DEFAULT_FLAG));

@@ -219,7 +219,7 @@ CASE(evd_modify_cno, former_can_be_freed)
         expect_state(t, evd, plain, cno);
 }
 
-FAMILY(evd_modify_cno, each_stream, lone_event_kinds)
+FAMILY(evd_modify_cno, each_stream, event_kinds)
 {
         DAT_CNO_HANDLE former = cno_new(t);
         DAT_CNO_HANDLE cno = cno_new(t);
@@ -229,6 +229,7 @@ FAMILY(evd_modify_cno, each_stream, lone_event_kinds)
         expect_heard(t, row, &brought, cno);
         expect_no_notice(t, former);
 
+        make_ready(t, row, &brought, cno);
         expect(dat_evd_modify_cno(brought.evd, DAT_HANDLE_NULL), DAT_SUCCESS);
         forget_notice(cno);
         expect_unheard(t, row, &brought, cno);

@@ -481,12 +481,14 @@ FAMILY(evd_resize, above_ia_limit, excesses)
         expect_room_of(t, evd, before.evd_qlen);
 }
 
-FAMILY(evd_resize, each_stream, lone_event_kinds)
+FAMILY(evd_resize, each_stream, event_kinds)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN, .flags = row->flags);
         struct brought brought[] = {{.evd = evd}, {.evd = evd}};
         DAT_COUNT more = places_above(t, evd, 8);
 
+        for (int i = 0; i < 2; i++)
+                make_ready(t, row, &brought[i], DAT_HANDLE_NULL);
         for (int i = 0; i < 2; i++) {
                 row->bring(t, &brought[i]);
                 settle(t);

@@ -197,7 +197,7 @@ CASE(evd_set_unwaitable, while_thread_enters, DEADLINE_MS(20000))
         must_have_met(&stress);
 }
 
-FAMILY(evd_set_unwaitable, each_stream, lone_event_kinds)
+FAMILY(evd_set_unwaitable, each_stream, event_kinds)
 {
         DAT_CNO_HANDLE cno = cno_new(t);
         struct brought brought = fed_before(t, row, cno);

@@ -22,7 +22,7 @@ struct under_way {
 
 /*
  * Posts the send, of some of the buffer's bytes, before the requests; false on iWARP. Then, after
- * the act, posts its receive into the buffer, and takes its completion: the requests go on.
+ * the act, posts its receive into the buffer, and takes its completion: the requests continue.
  */
 bool under_way_hold(struct test *t, DAT_EP_HANDLE from, const struct buf *buf);
 void under_way_release(struct test *t, DAT_EP_HANDLE from, DAT_EP_HANDLE to, const struct buf *buf);

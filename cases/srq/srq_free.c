@@ -4,6 +4,7 @@
 #include "case/limits.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/shared/handles.h"
+#include "cases/shared/refusals.h"
 #include "cases/shared/rounds.h"
 #include "cases/srq/shared/queue.h"
 
@@ -215,8 +216,6 @@ CASE(srq_free, armed_raises_nothing)
  * In use by an EP
  */
 
-#define SEVERAL 3 /* refusals */
-
 FAMILY(srq_free, in_use, consumer_ep_states)
 {
         EACH_EP_ROUTE (route, row->state) {
@@ -224,7 +223,7 @@ FAMILY(srq_free, in_use, consumer_ep_states)
 
                 ep_by(t, route, .srq = srq);
 
-                for (int i = 0; i < SEVERAL; i++)
+                EACH_REFUSAL (i)
                         expect_in_use(t, srq);
         }
 }
@@ -236,7 +235,8 @@ FAMILY(srq_free, refusal_keeps_parameters, consumer_ep_states)
         queue_post(t, &queue, 4);
         ep_in(t, row->state, .srq = queue.srq);
         DAT_SRQ_PARAM before = srq_param(t, queue.srq);
-        (void)dat_srq_free(queue.srq);
+        EACH_REFUSAL (i)
+                (void)dat_srq_free(queue.srq);
 
         expect_kept(t, queue.srq, &before);
 }
@@ -252,7 +252,8 @@ FAMILY(srq_free, refusal_keeps_buffers, consumer_ep_states)
         if (before)
                 flow = flow_open(t, &queue, DAT_HANDLE_NULL);
         ep_in(t, row->state, .srq = queue.srq);
-        (void)dat_srq_free(queue.srq);
+        EACH_REFUSAL (i)
+                (void)dat_srq_free(queue.srq);
 
         if (!before)
                 flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -265,7 +266,8 @@ FAMILY(srq_free, refusal_keeps_ep_state, consumer_ep_states)
         DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = srq);
         DAT_EP_STATE before = ep_state(t, ep);
 
-        (void)dat_srq_free(srq);
+        EACH_REFUSAL (i)
+                (void)dat_srq_free(srq);
 
         expect_ep_state_kept(t, ep, before);
 }
@@ -282,7 +284,8 @@ FAMILY(srq_free, refusal_keeps_ep, connectable)
         DAT_EP_HANDLE ep = ep_in(t, row->state, .srq = queue.srq);
 
         queue_post(t, &queue, 4);
-        (void)dat_srq_free(queue.srq);
+        EACH_REFUSAL (i)
+                (void)dat_srq_free(queue.srq);
 
         struct flow flow = {
             .ep = ep,
@@ -300,7 +303,8 @@ CASE(srq_free, refusal_keeps_connection)
 
         queue_post(t, &queue, 4);
         expect_traffic(t, &queue, &flow, 2);
-        (void)dat_srq_free(queue.srq);
+        EACH_REFUSAL (i)
+                (void)dat_srq_free(queue.srq);
 
         queue_post(t, &queue, 4);
         expect_traffic(t, &queue, &flow, 6);
@@ -313,7 +317,8 @@ CASE(srq_free, refusal_keeps_completions)
 
         queue_post(t, &queue, 4);
         flow_deliver(t, &flow, 4);
-        (void)dat_srq_free(queue.srq);
+        EACH_REFUSAL (i)
+                (void)dat_srq_free(queue.srq);
 
         expect_messages(t, &queue, &flow, 4);
         expect_quiet(flow.evd);
@@ -323,7 +328,8 @@ CASE(srq_free, refusal_keeps_watermark_armed)
 {
         struct armed armed = armed_with(t, 4, 4);
 
-        (void)dat_srq_free(armed.queue.srq);
+        EACH_REFUSAL (i)
+                (void)dat_srq_free(armed.queue.srq);
         expect_quiet(async_evd(t));
 
         flow_deliver(t, &armed.flow, 1);
@@ -474,7 +480,8 @@ FAMILY(srq_free, after_ep, freeable)
 
         queue_post(t, &queue, 4);
         ep = ep_in(t, row->state, .srq = queue.srq);
-        (void)dat_srq_free(queue.srq);
+        EACH_REFUSAL (i)
+                (void)dat_srq_free(queue.srq);
         release(t, ep);
 
         expect_freed(t, queue.srq);
@@ -538,7 +545,8 @@ CASE(srq_free, after_both_eps)
         DAT_EP_HANDLE other = ep_with(t, .srq = srq);
 
         release(t, other);
-        (void)dat_srq_free(srq);
+        EACH_REFUSAL (i)
+                (void)dat_srq_free(srq);
         release(t, one);
 
         expect_freed(t, srq);

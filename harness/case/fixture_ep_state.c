@@ -281,12 +281,19 @@ static DAT_EP_HANDLE connected_again(struct test *t, struct ep_opts opts)
         return ep;
 }
 
-static DAT_EP_HANDLE accepted_again(struct test *t, struct ep_opts opts)
+static DAT_EP_HANDLE reset_accepted(struct test *t, struct ep_opts opts)
 {
         DAT_EP_HANDLE ep = accepted(t, opts);
 
         disconnect(t, ep, DAT_CLOSE_ABRUPT_FLAG);
         arrange(dat_ep_reset(ep));
+        return ep;
+}
+
+static DAT_EP_HANDLE accepted_again(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = reset_accepted(t, opts);
+
         await_request(t, listen_for(t, ep));
         accept_passive(t, ep);
         return ep;
@@ -378,6 +385,10 @@ static DAT_EP_HANDLE timed_out(struct test *t, struct ep_opts opts)
 static const struct ep_route ep_routes[] = {
     {.id = "made", .state = DAT_EP_STATE_UNCONNECTED, .make = ep_make},
     {.id = "reset", .state = DAT_EP_STATE_UNCONNECTED, .make = reset},
+    {.id = "reset, after it accepted",
+     .state = DAT_EP_STATE_UNCONNECTED,
+     .make = reset_accepted,
+     .undrawn = true},
     {.id = "an RSP", .state = DAT_EP_STATE_RESERVED, .make = reserved},
     {.id = "a request at its RSP",
      .state = DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
@@ -439,7 +450,7 @@ const struct ep_route *ep_route_next(struct test *t, DAT_EP_STATE state,
         const struct ep_route *route = before ? before + 1 : ep_routes;
 
         for (; route < ep_routes + ROUTES; route++) {
-                if (route->make == reset && !t->entry->peers)
+                if ((route->make == reset || route->make == reset_accepted) && !t->entry->peers)
                         continue;
                 if (route->state == plain_ep_state(state))
                         return route;

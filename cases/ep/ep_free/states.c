@@ -7,6 +7,7 @@
 #include "cases/ep/shared/transitions.h"
 #include "cases/shared/handles.h"
 #include "cases/shared/point.h"
+#include "cases/shared/refusals.h"
 #include "clauses/ep_free.h"
 
 #include <string.h>
@@ -27,7 +28,8 @@ FAMILY(ep_free, in_state, ep_states)
 
                 if (ep_is_in(&held, REFUSED_IN)) {
                         ep_hold_receive(t, &held);
-                        expect(dat_ep_free(held.ep), DAT_INVALID_STATE);
+                        EACH_REFUSAL (i)
+                                expect(dat_ep_free(held.ep), DAT_INVALID_STATE);
                         expect_ep_untouched(t, &held);
                         continue;
                 }

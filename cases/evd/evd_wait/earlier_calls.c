@@ -8,13 +8,15 @@
 
 #include <string.h>
 
-FAMILY(evd_wait, more_of_each_stream, lone_event_kinds)
+FAMILY(evd_wait, more_of_each_stream, event_kinds)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN, .flags = row->flags);
         struct brought brought[] = {{.evd = evd}, {.evd = evd}};
         DAT_EVENT event;
         DAT_COUNT more;
 
+        for (int i = 0; i < 2; i++)
+                make_ready(t, row, &brought[i], DAT_HANDLE_NULL);
         for (int i = 0; i < 2; i++) {
                 row->bring(t, &brought[i]);
                 settle(t);

@@ -41,12 +41,14 @@ FAMILY(evd_wait, request_lasts, asked_rows)
         expect_request_lasts(t, row, take);
 }
 
-FAMILY(evd_wait, wakes, lone_event_kinds)
+FAMILY(evd_wait, wakes, event_kinds)
 {
         struct brought brought = {.evd = evd_with(t, .qlen = SE_QLEN, .flags = row->flags)};
-        struct waiter *waiter = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
+        struct waiter *waiter;
         struct woken woken;
 
+        make_ready(t, row, &brought, DAT_HANDLE_NULL);
+        waiter = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
         expect_wait(waiter);
         row->bring(t, &brought);
 

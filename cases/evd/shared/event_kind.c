@@ -173,20 +173,38 @@ void bring_bound(struct test *t, struct brought *brought)
                           &context));
 }
 
-void bring_disconnected(struct test *t, struct brought *brought)
+void be_connected(struct test *t, struct brought *brought)
 {
         struct loop loop =
             loop_of(t, (struct ep_opts){.connect_evd = brought->evd}, (struct ep_opts){0});
 
         brought->ep = loop.active;
+        brought->far = loop.passive;
         loop_join(t, &loop);
-        must(dat_ep_disconnect(loop.passive, DAT_CLOSE_ABRUPT_FLAG));
+}
+
+void bring_disconnected(struct test *t, struct brought *brought)
+{
+        must(dat_ep_disconnect(brought->far, DAT_CLOSE_ABRUPT_FLAG));
+}
+
+void make_ready(struct test *t, const struct event_kind *kind, struct brought *brought,
+                DAT_CNO_HANDLE cno)
+{
+        if (!kind->ready)
+                return;
+        kind->ready(t, brought);
+        if (!cno)
+                return;
+        settle(t);
+        forget_notice(cno);
 }
 
 struct brought bring(struct test *t, const struct event_kind *kind)
 {
         struct brought brought = {.evd = evd_with(t, .qlen = SE_QLEN, .flags = kind->flags)};
 
+        make_ready(t, kind, &brought, DAT_HANDLE_NULL);
         kind->bring(t, &brought);
         return brought;
 }
@@ -311,12 +329,14 @@ struct brought fed_before(struct test *t, const struct event_kind *kind, DAT_CNO
         DAT_EVENT event;
 
         must(dat_evd_enable(brought.evd));
+        make_ready(t, kind, &brought, cno);
         kind->bring(t, &brought);
         must(dat_cno_wait(cno, event_timeout(t), &named));
         event = must_event(brought.evd, kind->number);
         kind->check(t, &brought, &event);
         settle(t);
         forget_notice(cno);
+        make_ready(t, kind, &brought, cno);
         return brought;
 }
 

@@ -14,6 +14,7 @@
 struct brought {
         DAT_EVD_HANDLE evd;
         DAT_EP_HANDLE ep;
+        DAT_EP_HANDLE far; /* the end that `ep` is connected with */
         DAT_PSP_HANDLE psp;
         DAT_CONN_QUAL qual;
         DAT_RMR_HANDLE rmr;
@@ -28,6 +29,7 @@ struct event_kind {
         DAT_EVD_FLAGS flags; /* of an EVD that takes it */
         void (*bring)(struct test *t, struct brought *brought);
         void (*check)(struct test *t, const struct brought *brought, const DAT_EVENT *event);
+        void (*ready)(struct test *t, struct brought *brought); /* NULL: nothing goes before it */
 };
 
 void bring_software(struct test *t, struct brought *brought);
@@ -45,6 +47,8 @@ void bring_unheard(struct test *t, struct brought *brought);
 void bring_bound(struct test *t, struct brought *brought);
 void bring_disconnected(struct test *t, struct brought *brought);
 
+void be_connected(struct test *t, struct brought *brought);
+
 void check_software(struct test *t, const struct brought *brought, const DAT_EVENT *event);
 void check_completion(struct test *t, const struct brought *brought, const DAT_EVENT *event);
 void check_flushed(struct test *t, const struct brought *brought, const DAT_EVENT *event);
@@ -56,43 +60,115 @@ void check_established_passive(struct test *t, const struct brought *brought,
 void check_ended(struct test *t, const struct brought *brought, const DAT_EVENT *event);
 void check_bound(struct test *t, const struct brought *brought, const DAT_EVENT *event);
 
-/* Those before which no other comes to the same EVD. */
-#define LONE_EVENT_KINDS                                                                           \
-        {"software", DAT_SOFTWARE_EVENT, DAT_EVD_SOFTWARE_FLAG, bring_software, check_software},   \
-            {"receive", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_receive,                 \
-             check_completion},                                                                    \
-            {"send", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_send, check_completion},    \
-            {"flushed_receive", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_flushed_receive, \
-             check_flushed},                                                                       \
-            {"flushed_send", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_flushed_send,       \
-             check_flushed},                                                                       \
-            {"rdma_write", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_rdma_write,           \
-             check_completion},                                                                    \
-            {"rdma_read", DAT_DTO_COMPLETION_EVENT, DAT_EVD_DTO_FLAG, bring_rdma_read,             \
-             check_completion},                                                                    \
-            {"connection_request", DAT_CONNECTION_REQUEST_EVENT, DAT_EVD_CR_FLAG, bring_request,   \
-             check_request},                                                                       \
-            {"established_active", DAT_CONNECTION_EVENT_ESTABLISHED, DAT_EVD_CONNECTION_FLAG,      \
-             bring_established_active, check_established_active},                                  \
-            {"established_passive", DAT_CONNECTION_EVENT_ESTABLISHED, DAT_EVD_CONNECTION_FLAG,     \
-             bring_established_passive, check_established_passive},                                \
-            {"rejected", DAT_CONNECTION_EVENT_PEER_REJECTED, DAT_EVD_CONNECTION_FLAG,              \
-             bring_rejected, check_ended},                                                         \
-            {"unheard", DAT_CONNECTION_EVENT_NON_PEER_REJECTED, DAT_EVD_CONNECTION_FLAG,           \
-             bring_unheard, check_ended},                                                          \
-        {                                                                                          \
-                "bound", DAT_RMR_BIND_COMPLETION_EVENT, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,  \
-                    bring_bound, check_bound                                                       \
-        }
-
+/* Rows of families. No other event comes to the EVD before one of them. */
 static const struct event_kind event_kinds[] = {
-    LONE_EVENT_KINDS,
-    {"disconnected", DAT_CONNECTION_EVENT_DISCONNECTED, DAT_EVD_CONNECTION_FLAG, bring_disconnected,
-     check_ended},
+    {
+        .id = "software",
+        .number = DAT_SOFTWARE_EVENT,
+        .flags = DAT_EVD_SOFTWARE_FLAG,
+        .bring = bring_software,
+        .check = check_software,
+    },
+    {
+        .id = "receive",
+        .number = DAT_DTO_COMPLETION_EVENT,
+        .flags = DAT_EVD_DTO_FLAG,
+        .bring = bring_receive,
+        .check = check_completion,
+    },
+    {
+        .id = "send",
+        .number = DAT_DTO_COMPLETION_EVENT,
+        .flags = DAT_EVD_DTO_FLAG,
+        .bring = bring_send,
+        .check = check_completion,
+    },
+    {
+        .id = "flushed_receive",
+        .number = DAT_DTO_COMPLETION_EVENT,
+        .flags = DAT_EVD_DTO_FLAG,
+        .bring = bring_flushed_receive,
+        .check = check_flushed,
+    },
+    {
+        .id = "flushed_send",
+        .number = DAT_DTO_COMPLETION_EVENT,
+        .flags = DAT_EVD_DTO_FLAG,
+        .bring = bring_flushed_send,
+        .check = check_flushed,
+    },
+    {
+        .id = "rdma_write",
+        .number = DAT_DTO_COMPLETION_EVENT,
+        .flags = DAT_EVD_DTO_FLAG,
+        .bring = bring_rdma_write,
+        .check = check_completion,
+    },
+    {
+        .id = "rdma_read",
+        .number = DAT_DTO_COMPLETION_EVENT,
+        .flags = DAT_EVD_DTO_FLAG,
+        .bring = bring_rdma_read,
+        .check = check_completion,
+    },
+    {
+        .id = "connection_request",
+        .number = DAT_CONNECTION_REQUEST_EVENT,
+        .flags = DAT_EVD_CR_FLAG,
+        .bring = bring_request,
+        .check = check_request,
+    },
+    {
+        .id = "established_active",
+        .number = DAT_CONNECTION_EVENT_ESTABLISHED,
+        .flags = DAT_EVD_CONNECTION_FLAG,
+        .bring = bring_established_active,
+        .check = check_established_active,
+    },
+    {
+        .id = "established_passive",
+        .number = DAT_CONNECTION_EVENT_ESTABLISHED,
+        .flags = DAT_EVD_CONNECTION_FLAG,
+        .bring = bring_established_passive,
+        .check = check_established_passive,
+    },
+    {
+        .id = "rejected",
+        .number = DAT_CONNECTION_EVENT_PEER_REJECTED,
+        .flags = DAT_EVD_CONNECTION_FLAG,
+        .bring = bring_rejected,
+        .check = check_ended,
+    },
+    {
+        .id = "unheard",
+        .number = DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
+        .flags = DAT_EVD_CONNECTION_FLAG,
+        .bring = bring_unheard,
+        .check = check_ended,
+    },
+    {
+        .id = "bound",
+        .number = DAT_RMR_BIND_COMPLETION_EVENT,
+        .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
+        .bring = bring_bound,
+        .check = check_bound,
+    },
+    {
+        .id = "disconnected",
+        .number = DAT_CONNECTION_EVENT_DISCONNECTED,
+        .flags = DAT_EVD_CONNECTION_FLAG,
+        .bring = bring_disconnected,
+        .check = check_ended,
+        .ready = be_connected,
+    },
 };
 
-/* Those before which no other comes, as rows of families. */
-static const struct event_kind lone_event_kinds[] = {LONE_EVENT_KINDS};
+/*
+ * What goes before an event of the kind, and reports to the same EVD, has been done: its own events
+ * have been taken, and the CNO was told of them. Each `bring` needs its own.
+ */
+void make_ready(struct test *t, const struct event_kind *kind, struct brought *brought,
+                DAT_CNO_HANDLE cno);
 
 /* The EVD for an event of this kind, and the event on its way to it. */
 struct brought bring(struct test *t, const struct event_kind *kind);
@@ -106,7 +182,7 @@ DAT_EVENT expect_dequeued(struct test *t, DAT_EVD_HANDLE evd);
 
 /*
  * An enabled EVD of this CNO that is in use: an event of the kind came, notified the CNO, and was
- * taken; else ERROR. For another one, `bring` is called again.
+ * taken; else ERROR. It is ready for another one: `bring` is called again.
  */
 struct brought fed_before(struct test *t, const struct event_kind *kind, DAT_CNO_HANDLE cno);
 

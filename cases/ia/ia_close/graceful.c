@@ -8,6 +8,7 @@
 #include "cases/ia/shared/instance.h"
 #include "cases/registry/shared/consumer.h"
 #include "cases/shared/bits.h"
+#include "cases/shared/refusals.h"
 #include "clauses/ia_close.h"
 
 #include <limits.h>
@@ -30,19 +31,23 @@ FAMILY(ia_close, graceful_refused, havings)
 
         row->make(t, &held);
 
-        expect(dat_ia_close(ia(t), DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
-        expect(dat_ia_close(ia(t), DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
+        EACH_REFUSAL (i)
+                expect(dat_ia_close(ia(t), DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
         held_wake(t, &held);
 }
 
 FAMILY(ia_close, refusal_keeps, havings)
 {
         struct held held = {.handle = DAT_HANDLE_NULL};
+        DAT_EVD_HANDLE told = DAT_HANDLE_NULL;
 
         row->make(t, &held);
-        (void)dat_ia_close(ia(t), DAT_CLOSE_GRACEFUL_FLAG);
+        EACH_REFUSAL (i)
+                expect(dat_ia_close(ia(t), DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
 
-        expect_that(async_told(t, ia(t)) == async_evd(t), "the asynchronous EVD is another");
+        expect(dat_ia_query(ia(t), &told, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL),
+               DAT_SUCCESS);
+        expect_that(told == async_evd(t), "the asynchronous EVD is another");
         row->check(t, &held);
         expect_instance_works(t, ia(t));
 }
