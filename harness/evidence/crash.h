@@ -5,7 +5,7 @@
 
 #include "evidence/evidence.h"
 
-/* Puts the handlers in place, on a stack of their own. */
+/* Puts the handlers in place, on a stack of their own. No thread can block these signals then. */
 void crash_watch(struct evidence *evidence);
 
 #endif

@@ -523,8 +523,16 @@ def _call(attempt: Attempt) -> str:
         return attempt.pending
     if attempt.blocked:
         return attempt.blocked
+    if _crashed_beside(attempt):
+        return ""
     call = attempt.culprit or _last_call(attempt)
     return call.name if call else ""
+
+
+def _crashed_beside(attempt: Attempt) -> bool:
+    """Whether a thread of the provider's own crashed, beside the calls of the case."""
+    crash = attempt.crash if attempt.verdict is Verdict.CRASH else None
+    return crash is not None and not attempt.pending and crash.in_own_thread
 
 
 def _what(attempt: Attempt) -> str:
@@ -533,7 +541,9 @@ def _what(attempt: Attempt) -> str:
     if attempt.verdict is Verdict.CRASH:
         signal = attempt.crash.signal if attempt.crash else ""
         frame = _crashed_in(attempt)
-        return (signal or attempt.reason or "crash") + (f" in {frame}" if frame else "")
+        place = f" in {frame}" if frame else ""
+        beside = ", in a thread of the provider" if _crashed_beside(attempt) else ""
+        return f"{signal or attempt.reason or 'crash'}{place}{beside}"
     if attempt.verdict is Verdict.TIMEOUT:
         place = f" in {function}" if (function := _hangs_in(attempt)) else ""
         said = "no return" if attempt.pending else attempt.reason or "no end of the case"

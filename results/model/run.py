@@ -176,6 +176,13 @@ class Crash(Backtrace):
     who: str = "case"
     where: tuple[str, ...] = ()
 
+    @property
+    def in_own_thread(self) -> bool:
+        """Whether it was in a thread that the suite has not made: none of its frames is there."""
+        return bool(self.backtrace) and not any(
+            frame.startswith(_SUITE) for frame in self.backtrace
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Stack(Backtrace):
@@ -443,6 +450,8 @@ class Attempt:
         Empty for a condition: the clause and the sentence of what was seen tell it.
         """
         if self.verdict is Verdict.CRASH:
+            if not self.pending and self.crash and self.crash.in_own_thread:
+                return ("no thread of the provider crashes",)
             return (f"{self.pending or 'every call'} returns, whatever it returns",)
         if self.verdict is Verdict.TIMEOUT:
             if self.pending:

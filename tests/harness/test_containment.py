@@ -84,6 +84,15 @@ def test_crash_in_the_provider(agent_on: MakeAgent, act: str, signal: str) -> No
     assert outcome.of("call")[-1]["call"] == "dat_srq_resize"
 
 
+def test_crash_in_a_thread_that_blocks_every_signal(agent_on: MakeAgent) -> None:
+    outcome = run_and_go_on(agent_on("resize=crash_deaf"), "provider/resizes")
+    assert outcome.word == "CRASH"
+    assert "pending" not in outcome.verdict
+    (crash,) = outcome.of("crash")
+    assert crash["signal"] == "SIGSEGV"
+    assert crash["backtrace"][0].startswith("libfake_misbehaving.so(")
+
+
 def test_crash_in_the_case(agent: Agent) -> None:
     outcome = run_and_go_on(agent, "harness/crashes")
     assert outcome.word == "CRASH"

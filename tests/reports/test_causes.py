@@ -630,6 +630,26 @@ def test_crashes_by_their_function(tmp_path: Path) -> None:
     assert found == [["0", "1"], ["2"], ["3"], ["4"], ["5"]]
 
 
+@pytest.mark.parametrize(
+    ("frames", "name"),
+    [
+        (["libv.so(v_poll+0x4)"], "SIGSEGV in libv.so(v_poll), in a thread of the provider"),
+        (
+            ["libv.so(v_poll+0x4)", "udapl-cases(+0x8)"],
+            "dat_ep_connect: SIGSEGV in libv.so(v_poll)",
+        ),
+    ],
+)
+def test_a_crash_of_a_thread_of_the_providers_own_is_of_no_call(
+    tmp_path: Path, frames: list[str], name: str
+) -> None:
+    crash = crashed(*frames, pending="")
+    crash["calls"] = [call(1, "dat_ep_connect")]
+    run = SyntheticRun()
+    run.case("one", "CRASH", **crash)
+    assert [cause.name for cause in causes(load(run.write(tmp_path)))] == [name]
+
+
 def test_crashes_by_the_names_that_debug_information_has(tmp_path: Path) -> None:
     """A frame of a static function is an offset, another one at each place in it."""
     one, other, third = crashed("libv.so(+0x41c2)"), crashed("libv.so(+0x41f0)"), crashed("libv.so")

@@ -60,6 +60,28 @@ static DAT_RETURN crash_by_abort(void)
         abort();
 }
 
+static void *crash_deaf(void *unused)
+{
+        sigset_t all;
+
+        (void)unused;
+        sigfillset(&all);
+        pthread_sigmask(SIG_BLOCK, &all, NULL);
+        crash();
+        return NULL;
+}
+
+/* As providers' threads do, which leave signals to the consumer's. */
+static DAT_RETURN crash_in_deaf_thread(void)
+{
+        pthread_t thread;
+
+        if (pthread_create(&thread, NULL, crash_deaf, NULL) != 0)
+                return DAT_INTERNAL_ERROR;
+        pthread_join(thread, NULL);
+        return DAT_SUCCESS;
+}
+
 /* The compiler is not to see that the recursion has no end. */
 static int overflow_stack(volatile int *depth)
 {
@@ -482,6 +504,7 @@ DAT_RETURN misbehave(const char *site)
             {"crash", crash},
             {"abort", crash_by_abort},
             {"astray", crash_astray},
+            {"crash_deaf", crash_in_deaf_thread},
             {"stack", crash_by_stack},
             {"hang", hang},
             {"hang_deaf", hang_deaf},
