@@ -53,6 +53,11 @@ _LOST = ("DAT_CONNECTION_EVENT_TIMED_OUT", "DAT_CONNECTION_EVENT_UNREACHABLE")
 _SCARCE = "DAT_INSUFFICIENT_RESOURCES"
 # A step that failed by what its call returned.
 _REFUSES = re.compile(r"returned DAT_(?!SUCCESS|\w*_EVENT)")
+# Bytes that arrived, and are not those that were sent, as the checks of them say it.
+_OTHER_BYTES = re.compile(
+    r"byte \d+ of \d+ is (0x|what belongs at )|(a message|message \d+) is not whole"
+    r"|.* other bytes than were sent|.* is not what the RDMA brought"
+)
 # What a call is seen to leave unwritten, by a check of it and by a step that needs it.
 _UNWRITTEN = re.compile(r"\w+ is not written\b|DAT_SUCCESS, with a value left unwritten$")
 # Where defects beside the clauses were found, by the word of all of them.
@@ -439,6 +444,8 @@ def _keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterato
         yield "missing", call, tuple(name.split(" ")[0] for name in check.expected)
     if _UNWRITTEN.match(check.seen):
         yield "unwritten", call
+    if _OTHER_BYTES.match(check.seen):
+        yield "bytes", call
     if check.is_condition:
         # A step that needs the same says the same.
         yield "blocked", call, _NUMBER.sub("", check.seen)
@@ -454,9 +461,9 @@ def _keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterato
     elif culprit and _is_named(check):
         # One name told for another, whatever the check calls it.
         yield "named", call, check.expected, check.seen
-    if check.subject and culprit and not _of_an_answer(attempt):
+    if check.field and culprit and not _of_an_answer(attempt):
         # A flag or a number that is wrong in one field comes from one place.
-        yield "value", call, check.subject
+        yield "value", call, check.field
 
 
 def _granted_parameter(attempt: Attempt, check: Check) -> str:

@@ -92,6 +92,12 @@ class Check(NamedTuple):
         return "" if self.is_condition else self.compared
 
     @property
+    def field(self) -> str:
+        """The same, of a condition only if it compares a field."""
+        left = _COMPARES.split(self.text, maxsplit=1)[0]
+        return self.compared if self.subject or _FIELD.search(left) else ""
+
+    @property
     def compared(self) -> str:
         """The same, of a condition too."""
         left, *compares = _COMPARES.split(self.text, maxsplit=1)
@@ -99,7 +105,8 @@ class Check(NamedTuple):
         return found[1] if found else ""
 
 
-_COMPARES = re.compile(r" [=!]= ")
+_COMPARES = re.compile(r" (?:[=!<>]=|[<>]) ")
+_FIELD = re.compile(r"(?:\.|->)\w+$")
 # The last name of an expression, without the arguments or the index behind it.
 _SUBJECT = re.compile(r"([A-Za-z_]\w*)\s*(?:\(.*\)|\[[^]]*\])?\s*$")
 _WORD = re.compile(r"\w+")
@@ -405,6 +412,16 @@ class Attempt:
         first = (call.args[0][1] for call in others)
         kept = (each.startswith(f"{kind}#") and each.endswith(_FREED) for each in first)
         return name if any(kept) else ""
+
+    @property
+    def takes_bad_handles(self) -> bool:
+        """Whether it failed because the page's call was granted a bad handle."""
+        check = self.failed_check
+        if check is None or self.verdict is not Verdict.FAIL:
+            return False
+        before = [c.name for c in self.calls if c.who == "case" and c.n <= check.after_call]
+        own = before[-1:] == [f"dat_{self.case.partition('/')[0]}"]
+        return own and check.expected == ("DAT_INVALID_HANDLE",) and check.seen == _SUCCESS
 
     @property
     def culprit(self) -> Call | None:
@@ -1028,20 +1045,29 @@ Key = TypeVar("Key")
 
 
 def idle(cases: Iterable[Case]) -> frozenset[str]:
-    """The frees that do nothing: what one was granted to free works afterwards in a case that
-    failed, and no case of its page was refused one. A null handle is refused by the registry.
+    """The calls that do nothing: no case of their page was refused one, but by a null handle, which
+    the registry refuses. What a free was granted works afterwards. Another call takes a handle of
+    no object, and most cases failed that it was granted in.
     """
-    cases = list(cases)
-    ended = (case.decisive for case in cases if case.worst in NOT_KEPT)
-    names = {name for attempt in ended if attempt and (name := attempt.outlived)}
+    ended: dict[str, list[Attempt]] = {}
+    for case in cases:
+        if case.decisive:
+            ended.setdefault(f"dat_{case.id.partition('/')[0]}", []).append(case.decisive)
+    return frozenset(name for name, attempts in ended.items() if _is_idle(name, attempts))
 
-    def refuses(name: str) -> bool:
-        page = name.removeprefix("dat_") + "/"
-        own = (attempt for case in cases if case.id.startswith(page) for attempt in case.attempts)
-        calls = (call for attempt in own for call in attempt.calls if call.name == name)
-        return any(call.ret != _SUCCESS and call.args[0][1] != _NULL for call in calls)
 
-    return frozenset(name for name in names if not refuses(name))
+def _is_idle(name: str, attempts: list[Attempt]) -> bool:
+    failed = [attempt for attempt in attempts if attempt.verdict is Verdict.FAIL]
+    left = any(attempt.outlived for attempt in failed)
+    if not left and not any(attempt.takes_bad_handles for attempt in failed):
+        return False
+    own = [(a, [call for call in a.calls if call.name == name]) for a in attempts]
+    if any(
+        c.ret != _SUCCESS and _NULL not in dict(c.args).values() for _, calls in own for c in calls
+    ):
+        return False
+    granted = [a for a, calls in own if any(call.ret == _SUCCESS for call in calls)]
+    return left or 2 * sum(a.verdict is Verdict.FAIL for a in granted) > len(granted)
 
 
 @dataclass

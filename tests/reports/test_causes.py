@@ -74,6 +74,10 @@ def told_state(line: int, text: str) -> Record:
     )
 
 
+def by_bytes(line: int, seen: str) -> Record:
+    return failing("dat_srq_query", line, seen, text="buf holds", expected=["buf holds"])
+
+
 def groups(
     tmp_path: Path, *cases: tuple[str, Record], page: str = "dat_srq_resize"
 ) -> list[list[str]]:
@@ -115,6 +119,16 @@ def test_joined_groups_keep_all_their_keys(tmp_path: Path) -> None:
         (failing("dat_srq_resize", 7), failing("dat_srq_resize", 9)),
         # An event of a connection that did not come, however it was looked for.
         (missing("dat_cr_reject", 7, "BROKEN"), missing("dat_cr_reject", 9, "BROKEN")),
+        # A field that is too small, in two conditions.
+        (
+            failing("dat_srq_query", 7, "7 queried", text="a.size >= 8", expected=["a.size >= 8"]),
+            failing("dat_srq_query", 9, "has 7", text="b->size > n", expected=["b->size > n"]),
+        ),
+        # Bytes that are not those that were sent, however they are told.
+        (
+            by_bytes(7, "byte 0 of 9 is 0x0b, not 0xf4"),
+            by_bytes(9, "message 3 is not whole"),
+        ),
         # One state told for another, whatever the check calls it.
         (
             told_state(7, "state == wanted"),
@@ -140,6 +154,16 @@ def test_one_cause(tmp_path: Path, one: Record, other: Record) -> None:
         # Events of a connection that two calls had to bring, or two events.
         (missing("dat_cr_reject", 7, "BROKEN"), missing("dat_cr_accept", 9, "BROKEN")),
         (missing("dat_cr_reject", 7, "BROKEN"), missing("dat_cr_reject", 9, "TIMED_OUT")),
+        # Conditions of two variables, which are of no field.
+        (
+            failing("dat_srq_query", 7, "none", text="called > 0", expected=["called > 0"]),
+            failing("dat_srq_query", 9, "two", text="called == 1", expected=["called == 1"]),
+        ),
+        # Bytes that arrived wrongly, and bytes beside them.
+        (
+            by_bytes(7, "byte 0 of 9 is 0x0b, not 0xf4"),
+            by_bytes(9, "byte 0 of the vector, behind the 9, was written"),
+        ),
         # Two fields of one answer.
         (
             failing("dat_srq_query", 7, text="got.size == 3", expected=["3"], seen="0"),
@@ -547,6 +571,32 @@ def test_a_free_that_does_nothing_is_one_cause(tmp_path: Path) -> None:
 def test_a_free_that_does_something_has_several(tmp_path: Path, cases: Sequence[Record]) -> None:
     """A handle of another kind was granted, or the free is refused somewhere."""
     assert "2 clauses" not in frees(tmp_path, *cases, lets_wait())
+
+
+def waits(ret: str = "DAT_SUCCESS") -> Record:
+    """What a case of dat_cno_free leaves whose CNO was freed, or not, with this answer."""
+    return {"calls": [of_cno(1, "dat_cno_free", 1, ret)]}
+
+
+@pytest.mark.parametrize(
+    ("kept", "extents"),
+    [
+        ([waits()], ["2 clauses"]),
+        # It was refused once.
+        ([waits("DAT_INVALID_HANDLE")], ["1 clause", "1 clause"]),
+        # As many cases are kept that it was granted in.
+        ([waits(), waits()], ["1 clause", "1 clause"]),
+    ],
+)
+def test_a_call_that_grants_all_and_does_nothing(
+    tmp_path: Path, kept: Sequence[Record], extents: Sequence[str]
+) -> None:
+    run = SyntheticRun(modes=(1,))
+    for number, left in enumerate((granted_a_bad_handle(), lets_wait())):
+        run.case(f"ends/{number}", "FAIL", {"page": "dat_cno_free"}, **left)
+    for number, left in enumerate(kept):
+        run.case(f"kept/{number}", "PASS", {"page": "dat_cno_free"}, **left)
+    assert [cause.extent for cause in causes(load(run.write(tmp_path)))] == extents
 
 
 def test_steps_that_say_the_same_of_one_call_are_one_cause(tmp_path: Path) -> None:
