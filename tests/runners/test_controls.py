@@ -262,6 +262,16 @@ def test_a_call_that_gives_no_handle_is_blamed_before_what_takes_it(call: str) -
     assert controls.judge(full, Hosts().run) is full
 
 
+@pytest.mark.parametrize(("closed_at", "blamed"), [(25, False), (31, True)])
+def test_a_waiter_that_is_let_go_gives_no_handle(closed_at: int, blamed: bool) -> None:
+    wait = {"call": "dat_cno_wait", "ret": "DAT_SUCCESS", "at_us": 10, "us": 20}
+    wait["out"] = [["evd_handle", "DAT_HANDLE_NULL"]]
+    close = {"call": "dat_ia_close", "at_us": closed_at}
+    record = ended("ia_close/a", "CRASH", "dat_ia_close") | {"calls": [wait, close]}
+    judged = Controls({"dat_cno_wait": (plan("cno_wait"),)}).judge(record, Hosts().run)
+    assert (judged is not record) is blamed
+
+
 def test_a_control_that_fails_once_does_not_count() -> None:
     hosts = Hosts(ep_reset=(RESET_FAILS, ended("ep_reset/works", "PASS", "dat_ep_reset")))
     record = ended("cr_reject/a", "FAIL", "dat_ep_reset")
