@@ -53,6 +53,8 @@ _LOST = ("DAT_CONNECTION_EVENT_TIMED_OUT", "DAT_CONNECTION_EVENT_UNREACHABLE")
 _SCARCE = "DAT_INSUFFICIENT_RESOURCES"
 # A step that failed by what its call returned.
 _REFUSES = re.compile(r"returned DAT_(?!SUCCESS|\w*_EVENT)")
+# A thread that had to wait in its call, and came back refused.
+_CAME_BACK = re.compile(r"it returned (DAT_(?!SUCCESS)\w+)")
 # Bytes that arrived, and are not those that were sent, as the checks of them say it.
 _OTHER_BYTES = re.compile(
     r"byte \d+ of \d+ is (0x|what belongs at )|(a message|message \d+) is not whole"
@@ -444,6 +446,8 @@ def _keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterato
         yield "missing", call, tuple(name.split(" ")[0] for name in check.expected)
     if _UNWRITTEN.match(check.seen):
         yield "unwritten", call
+    if back := _CAME_BACK.match(check.seen):
+        yield "refused", call, back[1]
     if _OTHER_BYTES.match(check.seen):
         yield "bytes", call
     if check.is_condition:

@@ -78,6 +78,11 @@ def by_bytes(line: int, seen: str) -> Record:
     return failing("dat_srq_query", line, seen, text="buf holds", expected=["buf holds"])
 
 
+def by_waiter(line: int, returned: str) -> Record:
+    expected = ["a thread that waits"]
+    return failing("dat_cno_wait", line, f"it returned {returned}", text="t", expected=expected)
+
+
 def groups(
     tmp_path: Path, *cases: tuple[str, Record], page: str = "dat_srq_resize"
 ) -> list[list[str]]:
@@ -124,6 +129,8 @@ def test_joined_groups_keep_all_their_keys(tmp_path: Path) -> None:
             failing("dat_srq_query", 7, "7 queried", text="a.size >= 8", expected=["a.size >= 8"]),
             failing("dat_srq_query", 9, "has 7", text="b->size > n", expected=["b->size > n"]),
         ),
+        # A waiter that was refused, at two sites and after two times.
+        (by_waiter(7, "DAT_ABORT after 295 us"), by_waiter(9, "DAT_ABORT after 1 us")),
         # Bytes that are not those that were sent, however they are told.
         (
             by_bytes(7, "byte 0 of 9 is 0x0b, not 0xf4"),
@@ -159,6 +166,9 @@ def test_one_cause(tmp_path: Path, one: Record, other: Record) -> None:
             failing("dat_srq_query", 7, "none", text="called > 0", expected=["called > 0"]),
             failing("dat_srq_query", 9, "two", text="called == 1", expected=["called == 1"]),
         ),
+        # Waiters that were refused otherwise, or that came back at once.
+        (by_waiter(7, "DAT_ABORT after 2 us"), by_waiter(9, "DAT_INVALID_HANDLE after 2 us")),
+        (by_waiter(7, "DAT_SUCCESS after 2 us"), by_waiter(9, "DAT_SUCCESS after 2 us")),
         # Bytes that arrived wrongly, and bytes beside them.
         (
             by_bytes(7, "byte 0 of 9 is 0x0b, not 0xf4"),
