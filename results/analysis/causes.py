@@ -69,6 +69,7 @@ _WHERE = {"EXPLORE": "in random walks", "PROBE": "found by the probe"}
 # refused.
 _ENDS = re.compile(r"^dat_(\w+_free|cr_(accept|reject|handoff))$")
 _OBJECT = re.compile(r"\w+#\d+")
+_INFINITE = "DAT_TIMEOUT_INFINITE"
 _NO_HANDLE = "DAT_INVALID_HANDLE"
 _IN_USE = "DAT_INVALID_STATE"
 _LONGEST = 200
@@ -208,7 +209,7 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
     }
     broken = {case.id for case in cases if case.worst in NOT_KEPT}
     failed = [case.decisive for case in cases if case.worst in NOT_KEPT and case.decisive]
-    without_effect = idle(cases)
+    without_effect, endless = idle(cases), _endless(cases)
     misdirected = {call for attempt in failed if (call := _misdirected(attempt))}
     keys_of: dict[int, set[Key]] = {}
     for place, case in enumerate(cases):
@@ -219,6 +220,8 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
             keys_of[place] = {(blame, *key) for key in own}
             if (call := _page_call(case.decisive)) in misdirected and _of_another(case.decisive):
                 keys_of[place].add((blame, "misdirected", call))
+            if call in endless and _waits_on(case.decisive, call):
+                keys_of[place].add((blame, "endless", call))
             if call in without_effect and _was_granted(case.decisive, call):
                 keys_of[place].add((blame, "idle", call))
     _drop_doubtful(keys_of)
@@ -239,6 +242,28 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
 
 def _page_call(attempt: Attempt) -> str:
     return f"dat_{attempt.case.partition('/')[0]}"
+
+
+def _endless(cases: Sequence[Case]) -> set[str]:
+    """The calls that no case of their page saw come back from a wait without a timeout."""
+    waited: set[str] = set()
+    back: set[str] = set()
+    for case in cases:
+        name = case.decisive and _page_call(case.decisive)
+        if not name or not name.endswith("_wait"):
+            continue
+        for call in case.decisive.calls if case.decisive else ():
+            if call.name == name and ("timeout", _INFINITE) in call.args:
+                (waited if call.unfinished else back).add(name)
+    return waited - back
+
+
+def _waits_on(attempt: Attempt, name: str) -> bool:
+    """Whether a case failed with a thread in a call of this name that has no timeout."""
+    calls = (call for call in attempt.calls if call.name == name and call.unfinished)
+    return attempt.verdict is Verdict.FAIL and any(
+        ("timeout", _INFINITE) in call.args for call in calls
+    )
 
 
 def _was_granted(attempt: Attempt, name: str) -> bool:

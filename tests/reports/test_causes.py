@@ -609,6 +609,28 @@ def test_a_call_that_grants_all_and_does_nothing(
     assert [cause.extent for cause in causes(load(run.write(tmp_path)))] == extents
 
 
+@pytest.mark.parametrize(
+    ("back", "extents"),
+    [("5000", ["2 clauses"]), ("DAT_TIMEOUT_INFINITE", ["1 clause", "1 clause"])],
+)
+def test_waits_without_a_timeout_that_have_no_end(
+    tmp_path: Path, back: str, extents: list[str]
+) -> None:
+    """They are one cause if none comes back, and two if another one does."""
+    run = SyntheticRun(modes=(1,))
+    for line in (3, 9):
+        told = check("it returns", ok=False, expected=["a return"], seen=f"none {line}", line=line)
+        wait = call(1, "dat_evd_wait", ("timeout", "DAT_TIMEOUT_INFINITE"), unfinished=True)
+        left: Record = {
+            "calls": [wait, call(2, f"dat_act_{line}")],
+            "checks": [told | {"calls": 2}],
+        }
+        run.case(f"wakes/{line}", "FAIL", {"page": "dat_evd_wait"}, **left)
+    kept = [call(1, "dat_evd_wait", ("timeout", back))]
+    run.case("kept", "PASS", {"page": "dat_evd_wait"}, calls=kept)
+    assert [cause.extent for cause in causes(load(run.write(tmp_path)))] == extents
+
+
 def test_steps_that_say_the_same_of_one_call_are_one_cause(tmp_path: Path) -> None:
     step = blocked("dat_cno_wait", "DAT_SUCCESS") | by_condition("dat_cno_wait")
     step["blocked"]["ret"] = "dat_cno_wait returned DAT_SUCCESS, and no handle"
