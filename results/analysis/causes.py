@@ -54,7 +54,7 @@ _SCARCE = "DAT_INSUFFICIENT_RESOURCES"
 # A step that failed by what its call returned.
 _REFUSES = re.compile(r"returned DAT_(?!SUCCESS|\w*_EVENT)")
 # A thread that had to wait in its call, and came back refused.
-_CAME_BACK = re.compile(r"it returned (DAT_(?!SUCCESS)\w+)")
+_CAME_BACK = re.compile(r"it returned (DAT_(?!SUCCESS|TIMEOUT_EXPIRED|QUEUE_EMPTY)\w+)")
 # Bytes that arrived, and are not those that were sent, as the checks of them say it.
 _OTHER_BYTES = re.compile(
     r"byte \d+ of \d+ is (0x|what belongs at )|(a message|message \d+) is not whole"
@@ -305,6 +305,10 @@ def _object(call: Call) -> str:
     return handle if _OBJECT.fullmatch(handle) else ""
 
 
+def _takes_freed(call: Call) -> bool:
+    return any(value.endswith(" (freed)") for _, value in call.args[:1])
+
+
 def _kind_of(call: Call) -> str:
     return _object(call).partition("#")[0]
 
@@ -314,7 +318,7 @@ def _of_another(attempt: Attempt) -> bool:
     handle was granted, an object was refused as in use or as gone, or nothing was told of its end.
     """
     check = attempt.failed_check
-    if attempt.verdict is not Verdict.FAIL or check is None:
+    if attempt.verdict is not Verdict.FAIL or check is None or not _has_another(attempt):
         return False
     if _is_missing_connection(check):
         return True
@@ -324,6 +328,16 @@ def _of_another(attempt: Attempt) -> bool:
         (seen == _SUCCESS and not {*check.expected} - {*wrong})
         or (seen in wrong and check.expected == (_SUCCESS,))
     )
+
+
+def _has_another(attempt: Attempt) -> bool:
+    """Whether there was an object that the page's call could end instead of the one it names."""
+    name = _page_call(attempt)
+    kind = name.removeprefix("dat_").split("_")[0]
+    named = [value for call in attempt.calls if call.name == name for _, value in call.args[:1]]
+    known = {value for call in attempt.calls for _, value in (*call.args, *call.out)}
+    objects = {each for each in known if _OBJECT.fullmatch(each) and each.startswith(f"{kind}#")}
+    return bool(objects - {*named[-1:]})
 
 
 def _drop_doubtful(keys_of: Mapping[int, set[Key]]) -> None:
@@ -486,7 +500,9 @@ def _keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterato
     if _of_an_answer(attempt):
         # One wrong code, with its subtype, comes from one place, whichever call it is seen in.
         known = refused and "," in check.seen and not check.seen.startswith(_SCARCE)
-        yield "answer", check.expected, check.seen, "" if known else call
+        # A call that took the handle of an object that is gone has answered for itself.
+        answers = last.name if last and _takes_freed(last) and last.ret == check.seen else call
+        yield "answer", check.expected, check.seen, "" if known else answers
     elif culprit and _is_named(check):
         # One name told for another, whatever the check calls it.
         yield "named", call, check.expected, check.seen

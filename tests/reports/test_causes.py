@@ -169,6 +169,7 @@ def test_one_cause(tmp_path: Path, one: Record, other: Record) -> None:
         # Waiters that were refused otherwise, or that came back at once.
         (by_waiter(7, "DAT_ABORT after 2 us"), by_waiter(9, "DAT_INVALID_HANDLE after 2 us")),
         (by_waiter(7, "DAT_SUCCESS after 2 us"), by_waiter(9, "DAT_SUCCESS after 2 us")),
+        (by_waiter(7, "DAT_TIMEOUT_EXPIRED after"), by_waiter(9, "DAT_TIMEOUT_EXPIRED after")),
         # Bytes that arrived wrongly, and bytes beside them.
         (
             by_bytes(7, "byte 0 of 9 is 0x0b, not 0xf4"),
@@ -512,12 +513,17 @@ def ends_another(
 
 def granted_a_bad_handle() -> Record:
     told = check("dat_cno_free(bad)", ok=False, expected=["DAT_INVALID_HANDLE"], line=30)
-    return {"calls": [of_cno(1, "dat_cno_free", 7)], "checks": [told | {"seen": "DAT_SUCCESS"}]}
+    calls = [of_cno(1, "dat_cno_query", 1), of_cno(2, "dat_cno_free", 7)]
+    return {"calls": calls, "checks": [told | {"seen": "DAT_SUCCESS", "calls": 2}]}
 
 
 def used_by_nobody() -> Record:
     told = check("dat_cno_free(cno)", ok=False, seen="DAT_INVALID_STATE", line=40)
-    return {"calls": [of_cno(1, "dat_cno_free", 1, "DAT_INVALID_STATE")], "checks": [told]}
+    calls = [
+        of_cno(1, "dat_cno_query", 2),
+        of_cno(2, "dat_cno_free", 1, "DAT_INVALID_STATE"),
+    ]
+    return {"calls": calls, "checks": [told | {"calls": 2}]}
 
 
 def frees(tmp_path: Path, *cases: Record) -> list[str]:
@@ -531,6 +537,12 @@ def frees(tmp_path: Path, *cases: Record) -> list[str]:
 def test_a_free_of_another_object_is_one_cause(tmp_path: Path) -> None:
     cases = ends_another(), granted_a_bad_handle(), used_by_nobody()
     assert frees(tmp_path, *cases) == ["3 clauses"]
+
+
+def test_an_answer_for_the_only_object_is_of_no_other(tmp_path: Path) -> None:
+    alone = granted_a_bad_handle()
+    alone["calls"] = [call(1, "dat_ia_query"), *alone["calls"][1:]]
+    assert frees(tmp_path, ends_another(), used_by_nobody(), alone) == ["2 clauses", "1 clause"]
 
 
 @pytest.mark.parametrize(
@@ -575,6 +587,11 @@ def test_a_free_that_does_nothing_is_one_cause(tmp_path: Path) -> None:
     """A case that did not call it stays apart. The registry refuses the null handle."""
     cases = outlives(), lets_wait(), refuses_null()
     assert frees(tmp_path, *cases) == ["2 clauses", "1 clause"]
+
+
+def test_who_takes_a_handle_that_is_gone_answers_for_itself(tmp_path: Path) -> None:
+    cases = granted_a_bad_handle(), outlives(), used_by_nobody()
+    assert frees(tmp_path, *cases) == ["1 clause", "1 clause", "1 clause"]
 
 
 @pytest.mark.parametrize("cases", [(outlives("evd"),), (outlives(), used_by_nobody())])
