@@ -137,18 +137,19 @@ CASE(ep_post_recv, by_each_route)
 
                 for (uint64_t i = 0; i < UINT64_C(2) * ROUTED; i++) {
                         to[i] = vector_with(t, .length = LENGTH);
-                        expect(recv_vector(ep, &to[i], i + 1, PLAIN), DAT_SUCCESS);
+                        expect(recv_vector(ep, &to[i], WIDE_COOKIE(i), PLAIN), DAT_SUCCESS);
                 }
                 peer_send(ep_end(t, ep), .count = ROUTED, .length = 200, .length_step = 300);
                 for (uint64_t i = 0; i < ROUTED; i++) {
-                        expect_completion(evd, .ep = ep, .cookie = i + 1, .length = 200 + 300 * i);
+                        expect_completion(evd, .ep = ep, .cookie = WIDE_COOKIE(i),
+                                          .length = 200 + 300 * i);
                         expect_holds(&to[i], i, 200 + 300 * i);
                 }
                 must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
                 must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
-                expect(recv_vector(ep, &to[0], 2 * ROUTED + 1, PLAIN), DAT_SUCCESS);
+                expect(recv_vector(ep, &to[0], WIDE_COOKIE(2 * ROUTED), PLAIN), DAT_SUCCESS);
                 for (uint64_t i = ROUTED; i < 2 * ROUTED + 1; i++)
-                        expect_completion(evd, .ep = ep, .cookie = i + 1,
+                        expect_completion(evd, .ep = ep, .cookie = WIDE_COOKIE(i),
                                           .status = DAT_DTO_ERR_FLUSHED);
                 expect_empty(t, evd);
         }

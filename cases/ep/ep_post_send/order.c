@@ -139,19 +139,19 @@ CASE(ep_post_send, by_each_route)
                 for (uint64_t i = 0; i < ROUTED; i++) {
                         from[i] = vector_with(t, .length = LENGTH - 600 * i);
                         vector_fill(t, &from[i], i);
-                        expect(send_vector(ep, &from[i], i + 1, PLAIN), DAT_SUCCESS);
+                        expect(send_vector(ep, &from[i], WIDE_COOKIE(i), PLAIN), DAT_SUCCESS);
                 }
                 for (uint64_t i = 0; i < ROUTED; i++) {
                         expect_peer_has(ep_end(t, ep), i, LENGTH - 600 * i);
-                        expect_completion(evd, .ep = ep, .cookie = i + 1,
+                        expect_completion(evd, .ep = ep, .cookie = WIDE_COOKIE(i),
                                           .length = LENGTH - 600 * i);
                 }
                 must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
                 must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
                 for (uint64_t i = 0; i < ROUTED; i++)
-                        expect(send_vector(ep, &from[i], i + 1, PLAIN), DAT_SUCCESS);
+                        expect(send_vector(ep, &from[i], WIDE_COOKIE(i), PLAIN), DAT_SUCCESS);
                 for (uint64_t i = 0; i < ROUTED; i++)
-                        expect_completion(evd, .ep = ep, .cookie = i + 1,
+                        expect_completion(evd, .ep = ep, .cookie = WIDE_COOKIE(i),
                                           .status = DAT_DTO_ERR_FLUSHED);
                 expect_empty(t, evd);
         }

@@ -16,9 +16,10 @@ static void expect_rdma_to_peer(struct test *t, struct rdma *rdma, struct peer_e
                                   .target_address = memory.address,
                                   .segment_length = SMALL};
 
-        expect(rdma_post(t, rdma, &rdma->local, remote, 1, DAT_COMPLETION_DEFAULT_FLAG),
-               DAT_SUCCESS);
-        expect_completion(rdma->evd, .ep = rdma->ep, .cookie = 1, .length = SMALL);
+        expect(
+            rdma_post(t, rdma, &rdma->local, remote, WIDE_COOKIE(1), DAT_COMPLETION_DEFAULT_FLAG),
+            DAT_SUCCESS);
+        expect_completion(rdma->evd, .ep = rdma->ep, .cookie = WIDE_COOKIE(1), .length = SMALL);
         if (rdma->kind->reads)
                 expect_holds(&rdma->local, 0, SMALL);
         else
@@ -43,14 +44,16 @@ static void rdma_by_route(struct test *t, const struct rdma_kind *kind,
                 return;
         }
         if (ep_is_in(&held, EP_IN(DISCONNECTED))) {
-                expect(rdma_post_whole(t, &rdma, 3, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
-                expect_completion(rdma.evd, .ep = held.ep, .cookie = 3,
+                expect(rdma_post_whole(t, &rdma, WIDE_COOKIE(3), DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+                expect_completion(rdma.evd, .ep = held.ep, .cookie = WIDE_COOKIE(3),
                                   .status = DAT_DTO_ERR_FLUSHED);
                 expect_untouched(rdma_target(&rdma));
                 return;
         }
         ep_hold_receive(t, &held);
-        expect(rdma_post_whole(t, &rdma, 3, DAT_COMPLETION_DEFAULT_FLAG), DAT_INVALID_STATE);
+        expect(rdma_post_whole(t, &rdma, WIDE_COOKIE(3), DAT_COMPLETION_DEFAULT_FLAG),
+               DAT_INVALID_STATE);
         expect_untouched(rdma_target(&rdma));
         expect_ep_untouched(t, &held);
 }

@@ -21,6 +21,9 @@
 #include "cases/ep/shared/endpoint.h"
 #include "cases/ep/shared/modify_table.h"
 
+/* A cookie with bits in each byte, so that one that is cut to 32 bits is another. */
+#define WIDE_COOKIE(i_) (UINT64_C(0xfedcba9876543210) + (uint64_t)(i_))
+
 /* An EP that is held in a state, as ep_in() makes it, and all that a query tells of it there. */
 struct ep_held {
         DAT_EP_HANDLE ep;

@@ -25,11 +25,11 @@ FAMILY(rmr_bind, in_state, ep_states)
                                     .segment = triplet(buf, 0, MESSAGE),
                                     .privileges = READ,
                                     .ep = held.ep,
-                                    .cookie = 3};
+                                    .cookie = WIDE_COOKIE(3)};
 
                 if (ep_is_in(&held, BINDING)) {
                         expect(rmr_bind_post(&bind), DAT_SUCCESS);
-                        expect_bind_done(t, evd, bind.rmr, 3,
+                        expect_bind_done(t, evd, bind.rmr, WIDE_COOKIE(3),
                                          row->state == DAT_EP_STATE_CONNECTED
                                              ? DAT_RMR_BIND_SUCCESS
                                              : DAT_DTO_ERR_FLUSHED);
