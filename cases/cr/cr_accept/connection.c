@@ -29,6 +29,31 @@ CASE(cr_accept, both_told)
         expect_cr_told(t, request.passive, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
+/* The PSP and both ends report to one EVD, in any order of the ends. */
+CASE(cr_accept, told_on_one_evd)
+{
+        DAT_EVD_HANDLE evd =
+            evd_with(t, .qlen = 8, .flags = DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG);
+        struct loop loop = {
+            .requests = evd,
+            .active = ep_with(t, .connect_evd = evd),
+            .passive = ep_with(t, .connect_evd = evd),
+        };
+        DAT_EP_HANDLE told[2];
+
+        loop_ask(t, &loop);
+        loop_take_request(t, &loop);
+        expect(dat_cr_accept(loop.request, loop.passive, 0, NULL), DAT_SUCCESS);
+
+        for (int i = 0; i < 2; i++)
+                told[i] = expect_event(evd, DAT_CONNECTION_EVENT_ESTABLISHED)
+                              .event_data.connect_event_data.ep_handle;
+        expect_that((told[0] == loop.active && told[1] == loop.passive) ||
+                        (told[0] == loop.passive && told[1] == loop.active),
+                    "the events name other EPs than the two that are connected");
+        expect_empty(t, evd);
+}
+
 /* A peer's request that is accepted is a connection, and messages go both ways. */
 static void expect_peer_joined(struct test *t, const struct request *request, struct peer_ep *end)
 {
