@@ -223,7 +223,8 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
             if call in endless and _waits_on(case.decisive, call):
                 keys_of[place].add((blame, "endless", call))
             if call in without_effect and _was_granted(case.decisive, call):
-                keys_of[place].add((blame, "idle", call))
+                # What other calls answered behind it may have another cause elsewhere.
+                keys_of[place] = {(blame, "clause", case.decisive.case), (blame, "idle", call)}
     _drop_doubtful(keys_of)
     groups: dict[int, tuple[dict[int, Case], set[Key]]] = {}
     by_key: dict[Key, int] = {}

@@ -594,6 +594,20 @@ def test_who_takes_a_handle_that_is_gone_answers_for_itself(tmp_path: Path) -> N
     assert frees(tmp_path, *cases) == ["1 clause", "1 clause", "1 clause"]
 
 
+def test_what_is_refused_behind_a_free_that_does_nothing_is_of_it_alone(tmp_path: Path) -> None:
+    told = check("dat_ia_close(ia)", ok=False, seen="DAT_INVALID_STATE", calls=2)
+    close = call(2, "dat_ia_close", ret="DAT_INVALID_STATE")
+    run = SyntheticRun(modes=(1,))
+    run.case("outlives", "FAIL", {"page": "dat_cno_free"}, **outlives())
+    calls = [of_cno(1, "dat_cno_free", 1), close]
+    run.case("parent", "FAIL", {"page": "dat_cno_free"}, calls=calls, checks=[told])
+    run.case("close", "FAIL", calls=[close], checks=[told | {"line": 9}])
+    assert [cause.extent for cause in causes(load(run.write(tmp_path)))] == [
+        "2 clauses",
+        "1 clause",
+    ]
+
+
 @pytest.mark.parametrize("cases", [(outlives("evd"),), (outlives(), used_by_nobody())])
 def test_a_free_that_does_something_has_several(tmp_path: Path, cases: Sequence[Record]) -> None:
     """A handle of another kind was granted, or the free is refused somewhere."""
