@@ -15,6 +15,7 @@
 #include "agent/privilege.h"
 #include "agent/program_name.h"
 #include "evidence/crash.h"
+#include "evidence/memory.h"
 #include "evidence/render.h"
 #include "evidence/stacks.h"
 #include "evidence/trace.h"
@@ -139,6 +140,7 @@ bool child_start(struct child *child, const struct child_files *files, child_bod
         seals_block(SIG_BLOCK);
         if (own && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
                 return give_up(child, sockets);
+        memory_prepare();
         child->evidence->started_ns = now_ns();
         child->pid = fork();
         if (child->pid < 0) {

@@ -10,6 +10,7 @@
 
 #define BUF_LENGTH 4096
 #define PAGE       4096
+#define WORD       8
 
 #if UDAPL_CTS_API_MAJOR > 1
 static const struct test *made_for; /* the process's one case, once it has a buffer */
@@ -31,9 +32,31 @@ static unsigned char guard_byte(const unsigned char *at)
         return (unsigned char)(0xa5 ^ ((uintptr_t)at & 0xff));
 }
 
-/* The first byte of [from, to) that is not the guard's, or `to`. */
+/* The eight bytes of a guard that begin at a multiple of eight. */
+static uint64_t guard_word(const unsigned char *at)
+{
+        static const unsigned char order[WORD] = {0, 1, 2, 3, 4, 5, 6, 7};
+        uint64_t word;
+
+        memcpy(&word, order, sizeof(word));
+        return word ^ UINT64_C(0x0101010101010101) * guard_byte(at);
+}
+
+static bool is_guard_word(const unsigned char *at)
+{
+        uint64_t word;
+
+        memcpy(&word, at, sizeof(word));
+        return word == guard_word(at);
+}
+
+/* The first byte of [from, to) that is not the guard's, or `to`. Whole words go first. */
 static const unsigned char *first_damage(const unsigned char *from, const unsigned char *to)
 {
+        while (from < to && (uintptr_t)from % WORD && *from == guard_byte(from))
+                from++;
+        while ((uintptr_t)from % WORD == 0 && to - from >= WORD && is_guard_word(from))
+                from += WORD;
         while (from < to && *from == guard_byte(from))
                 from++;
         return from;

@@ -72,6 +72,7 @@ static struct {
         pthread_mutex_t lock;
         pid_t owner; /* 0: nothing is followed */
         bool lost;   /* posts or EPs were too many: nothing is known of what arrives */
+        bool prepared;
         unsigned char effect[FUNCTIONS_MAX]; /* 1 + its place in effects, or 0 */
         struct queue queues[QUEUES_MAX];
         size_t queue_count;
@@ -80,15 +81,23 @@ static struct {
         size_t post_count;
 } memory = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void memory_start(void)
+void memory_prepare(void)
 {
-        memory.owner = getpid();
-        for (size_t i = 0; i < POSTS_MAX; i++)
-                memory.order[i] = (uint16_t)i;
+        if (memory.prepared)
+                return;
         for (size_t i = 0; i < api_function_count && i < FUNCTIONS_MAX; i++)
                 for (size_t k = 0; k < sizeof(effects) / sizeof(effects[0]); k++)
                         if (strcmp(api_functions[i].name, effects[k].name) == 0)
                                 memory.effect[i] = (unsigned char)(k + 1);
+        memory.prepared = true;
+}
+
+void memory_start(void)
+{
+        memory_prepare();
+        memory.owner = getpid();
+        for (size_t i = 0; i < POSTS_MAX; i++)
+                memory.order[i] = (uint16_t)i;
 }
 
 static enum effect effect_of(unsigned int function, size_t *out)

@@ -12,6 +12,9 @@
 #include "evidence/evidence.h"
 #include "evidence/trace_read.h"
 
+/* Looks the calls up by their names, once for all processes that are forked of this one. */
+void memory_prepare(void);
+
 /* From now on posts of this process are followed; those of its forked copies are not. */
 void memory_start(void);
 

@@ -7,13 +7,13 @@
 
 #define FIRST_ROOM 4096
 
-static bool has_room(struct writer *writer, size_t more)
+static bool make_room(struct writer *writer, size_t more)
 {
         size_t larger = writer->capacity ? writer->capacity : FIRST_ROOM;
         char *moved;
 
-        if (writer->lost || writer->length + more <= writer->capacity)
-                return !writer->lost;
+        if (writer->lost)
+                return false;
         while (larger < writer->length + more)
                 larger *= 2;
         moved = realloc(writer->at, larger);
@@ -23,6 +23,13 @@ static bool has_room(struct writer *writer, size_t more)
         writer->at = moved;
         writer->capacity = larger;
         return true;
+}
+
+static inline bool has_room(struct writer *writer, size_t more)
+{
+        if (!writer->lost && writer->length + more <= writer->capacity)
+                return true;
+        return make_room(writer, more);
 }
 
 static void put(struct writer *writer, const char *text, size_t length)
@@ -205,10 +212,26 @@ static bool is_plain(unsigned char byte)
         return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
 }
 
+#define EACH(byte_)  (UINT64_C(0x0101010101010101) * (byte_))
+#define ZERO(word_)  (((word_)-EACH(0x01)) & ~(word_))
+#define BELOW(word_) (((word_)-EACH(0x20)) & ~(word_))
+
+/* Whether eight characters stand for themselves; false for a few that do, too. */
+static bool are_plain(const char *text)
+{
+        uint64_t word;
+
+        memcpy(&word, text, sizeof(word));
+        return ((word | BELOW(word) | ZERO(word ^ EACH('"')) | ZERO(word ^ EACH('\\'))) &
+                EACH(0x80)) == 0;
+}
+
 static size_t plain_length(const char *text, size_t length)
 {
         size_t i = 0;
 
+        while (length - i >= sizeof(uint64_t) && are_plain(text + i))
+                i += sizeof(uint64_t);
         while (i < length && is_plain((unsigned char)text[i]))
                 i++;
         return i;
