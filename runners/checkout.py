@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
-VERSION = "1.0.0"
+VERSION = "1.1.0"
 # The commit of a suite that is in no repository.
 UNKNOWN = "unknown"
 # What was landed last, where that is known: a commit.

@@ -21,5 +21,9 @@ def test_build_package_and_changelog_have_the_version_of_the_suite() -> None:
     assert newest[1] == VERSION
 
 
+def test_the_jobs_of_the_documentation_take_this_version() -> None:
+    assert set(re.findall(r"\bv(\d+\.\d+\.\d+)\b", _read("docs/ci.md"))) == {VERSION}
+
+
 def _read(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
