@@ -90,7 +90,7 @@ def test_crash_in_a_thread_that_blocks_every_signal(agent_on: MakeAgent) -> None
     assert "pending" not in outcome.verdict
     (crash,) = outcome.of("crash")
     assert crash["signal"] == "SIGSEGV"
-    assert crash["backtrace"][0].startswith("libfake_misbehaving.so(")
+    assert any(line.startswith("libfake_misbehaving.so(") for line in crash["backtrace"])
 
 
 def test_crash_in_the_case(agent: Agent) -> None:
