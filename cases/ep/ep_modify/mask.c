@@ -210,6 +210,30 @@ CASE(ep_modify, every_pair)
         expect_ep_kept(t, ep, &before, 0);
 }
 
+/* What a refusal has changed of the good ones is its own affair (EP-13). */
+FAMILY(ep_modify, never_modifiable_beside_each, fixed)
+{
+        const struct ep_parameter *bad = &ep_parameters[row->parameter];
+        struct wishes wishes = {.all = 0};
+        DAT_EP_ATTR few = ep_attr_few(t);
+        DAT_EP_PARAM_MASK asked = 0;
+
+        wish_objects(t, &wishes);
+
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
+        struct ep_snapshot before = ep_snapshot(t, ep);
+
+        wish(t, &wishes, &before.param);
+        ep_value_set(&wishes.asked, bad, bad->other(t, ep_value(&before.param, bad)));
+        for (size_t i = 0; i < MODIFIABLE_COUNT; i++) {
+                DAT_EP_PARAM_MASK good = ep_parameters[ep_modifiable[i].parameter].field;
+
+                asked |= good;
+                expect(dat_ep_modify(ep, good | bad->field, &wishes.asked), DAT_INVALID_PARAMETER);
+                expect_ep_kept(t, ep, &before, asked);
+        }
+}
+
 /* In the other structure members stands, each time, what the EP was made with. */
 CASE(ep_modify, one_by_one)
 {

@@ -5,6 +5,7 @@
 #include "cases/ep/shared/connect.h"
 #include "cases/ep/shared/rdma.h"
 #include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transitions.h"
 #include "cases/shared/point.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_recv_query.h"
@@ -78,6 +79,22 @@ CASE(ep_recv_query, connected_span)
         struct own own = own_connected(t, POSTS);
 
         expect_idle_span(t, recv_info(t, own.ep).span, POSTS);
+}
+
+FAMILY(ep_recv_query, however_joined, ep_joins)
+{
+        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+        struct own own = {.buf = buf_with(t), .length = MESSAGE};
+        struct info info;
+
+        row->join(t, &loop);
+        own.ep = loop.active;
+        own.evd = ep_recv_evd(t, own.ep);
+        own_post(t, &own, POSTS);
+
+        info = recv_info(t, own.ep);
+        expect_count(t, info.count, POSTS);
+        expect_idle_span(t, info.span, POSTS);
 }
 
 CASE(ep_recv_query, own_receives_only)
