@@ -628,8 +628,10 @@ CASE(cno_wait, by_threads_at_once, DEADLINE_MS(20000))
                                     "the CNO names another EVD");
                         told += success;
                 }
+                /* Both may have waited their time before the event came: the next wait has it. */
+                if (told == 0)
+                        expect_notified(t, cno, evd);
                 forget_notice(cno);
-                expect_that(told > 0, "an event wakes none of two threads");
                 expect_ses(t, evd, 5, 1);
         }
         must_have_met(&stress);

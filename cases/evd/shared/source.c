@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/evd/shared/source.h"
+#include "case/ep_attr.h"
 #include "cases/evd/shared/event_kind.h"
 
 #include <string.h>
+
+#define MOST_DTOS 128 /* more than any case brings */
 
 /* Each byte differs from those of another number's cookie. */
 static uint64_t cookie_of(unsigned int number)
@@ -86,9 +89,25 @@ static const struct completion_way ways[] = {
     {"RDMA writes", false, write_one},
 };
 
+/*
+ * RDMA writes are under way beside each other, and completions that lie in the EVD may take places
+ * of their EP.
+ */
+static DAT_EP_ATTR attr_of_many(struct test *t)
+{
+        const DAT_IA_ATTR *ia = ia_attr_if_told(t);
+        DAT_EP_ATTR attr = ep_attr_modest(ia);
+        DAT_COUNT most = (DAT_COUNT)ep_attr_at_most((DAT_VLEN)ia->max_dto_per_ep, MOST_DTOS);
+
+        attr.max_recv_dtos = most;
+        attr.max_request_dtos = most;
+        return attr;
+}
+
 static void open_completions(struct test *t, struct source *source)
 {
-        struct ep_opts opts = {0};
+        DAT_EP_ATTR attr = attr_of_many(t);
+        struct ep_opts opts = {.attr = &attr};
 
         source->way = &ways[draw(t, sizeof(ways) / sizeof(ways[0]))];
         record(t, "the completions are of %s", source->way->id);
