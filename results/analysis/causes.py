@@ -218,7 +218,7 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
             blame = "provider" if case.worst is Verdict.BLOCKED else case.clause.blame
             own = _keys(case.decisive, harmless, broken)
             keys_of[place] = {(blame, *key) for key in own}
-            if (call := _page_call(case.decisive)) in misdirected and _of_another(case.decisive):
+            if (call := case.decisive.page_call) in misdirected and _of_another(case.decisive):
                 keys_of[place].add((blame, "misdirected", call))
             if call in endless and _waits_on(case.decisive, call):
                 keys_of[place].add((blame, "endless", call))
@@ -241,16 +241,12 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
     return sorted(found, key=lambda cause: (-cause.reach, -_ORDER.index(cause.verdict)))
 
 
-def _page_call(attempt: Attempt) -> str:
-    return f"dat_{attempt.case.partition('/')[0]}"
-
-
 def _endless(cases: Sequence[Case]) -> set[str]:
     """The calls that no case of their page saw come back from a wait without a timeout."""
     waited: set[str] = set()
     back: set[str] = set()
     for case in cases:
-        name = case.decisive and _page_call(case.decisive)
+        name = case.decisive and case.decisive.page_call
         if not name or not name.endswith("_wait"):
             continue
         for call in case.decisive.calls if case.decisive else ():
@@ -278,7 +274,7 @@ def _misdirected(attempt: Attempt) -> str:
     kind: empty if the case does not show both. What was not ended keeps the IA open, or nothing was
     told of its end. Of what was ended, though no call was granted that, the handle is invalid.
     """
-    name, check = _page_call(attempt), attempt.failed_check
+    name, check = attempt.page_call, attempt.failed_check
     if not _ENDS.match(name) or check is None or attempt.verdict is not Verdict.FAIL:
         return ""
     calls = [call for call in attempt.calls if call.who == "case"]
@@ -333,7 +329,7 @@ def _of_another(attempt: Attempt) -> bool:
 
 def _has_another(attempt: Attempt) -> bool:
     """Whether there was an object that the page's call could end instead of the one it names."""
-    name = _page_call(attempt)
+    name = attempt.page_call
     kind = name.removeprefix("dat_").split("_")[0]
     named = [value for call in attempt.calls if call.name == name for _, value in call.args[:1]]
     known = {value for call in attempt.calls for _, value in (*call.args, *call.out)}

@@ -400,11 +400,16 @@ class Attempt:
         return said if before and max(before) == self.deviating else None
 
     @property
+    def page_call(self) -> str:
+        """The call that the page of its case is about."""
+        return f"dat_{self.case.partition('/')[0]}"
+
+    @property
     def outlived(self) -> str:
         """The free that the page is about, if another call took the handle of an object for a good
         one that was freed; else empty.
         """
-        name = f"dat_{self.case.partition('/')[0]}"
+        name = self.page_call
         kind, free, _ = name.removeprefix("dat_").partition("_free")
         if self.verdict is not Verdict.FAIL or not free:
             return ""
@@ -420,7 +425,7 @@ class Attempt:
         if check is None or self.verdict is not Verdict.FAIL:
             return False
         before = [c.name for c in self.calls if c.who == "case" and c.n <= check.after_call]
-        own = before[-1:] == [f"dat_{self.case.partition('/')[0]}"]
+        own = before[-1:] == [self.page_call]
         return own and check.expected == ("DAT_INVALID_HANDLE",) and check.seen == _SUCCESS
 
     @property
@@ -1052,7 +1057,7 @@ def idle(cases: Iterable[Case]) -> frozenset[str]:
     ended: dict[str, list[Attempt]] = {}
     for case in cases:
         if case.decisive:
-            ended.setdefault(f"dat_{case.id.partition('/')[0]}", []).append(case.decisive)
+            ended.setdefault(case.decisive.page_call, []).append(case.decisive)
     return frozenset(name for name, attempts in ended.items() if _is_idle(name, attempts))
 
 

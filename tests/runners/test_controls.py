@@ -262,11 +262,14 @@ def test_a_call_that_gives_no_handle_is_blamed_before_what_takes_it(call: str) -
     assert controls.judge(full, Hosts().run) is full
 
 
-@pytest.mark.parametrize(("closed_at", "blamed"), [(25, False), (31, True)])
-def test_a_waiter_that_is_let_go_gives_no_handle(closed_at: int, blamed: bool) -> None:
-    wait = {"call": "dat_cno_wait", "ret": "DAT_SUCCESS", "at_us": 10, "us": 20}
+@pytest.mark.parametrize(
+    ("closed_at", "who", "blamed"),
+    [(25, "case", False), (31, "case", True), (25, "peer", True)],
+)
+def test_a_waiter_that_is_released_gives_no_handle(closed_at: int, who: str, blamed: bool) -> None:
+    wait = {"call": "dat_cno_wait", "ret": "DAT_SUCCESS", "at_us": 10, "us": 20, "who": "case"}
     wait["out"] = [["evd_handle", "DAT_HANDLE_NULL"]]
-    close = {"call": "dat_ia_close", "at_us": closed_at}
+    close = {"call": "dat_ia_close", "at_us": closed_at, "who": who}
     record = ended("ia_close/a", "CRASH", "dat_ia_close") | {"calls": [wait, close]}
     judged = Controls({"dat_cno_wait": (plan("cno_wait"),)}).judge(record, Hosts().run)
     assert (judged is not record) is blamed

@@ -171,19 +171,21 @@ def _empty_handed(record: Record) -> str:
     """
     for call in record["calls"]:
         gives = "_create" in call["call"] or call["call"] == "dat_cno_wait"
-        if gives and call.get("ret") == SUCCESS and not _was_let_go(call, record):
+        if gives and call.get("ret") == SUCCESS and not _was_released(call, record):
             handles = [value for name, value in call.get("out", ()) if name.endswith("_handle")]
             if NULL in handles:
                 return str(call["call"])
     return ""
 
 
-def _was_let_go(wait: Record, record: Record) -> bool:
+def _was_released(wait: Record, record: Record) -> bool:
     """Whether a wait ended without an event because its object went: ruling CNO-2 admits that."""
     ended = wait.get("at_us", 0) + wait.get("us", 0)
     return wait["call"] == "dat_cno_wait" and any(
         call["call"] in ("dat_cno_free", "dat_ia_close") and call["at_us"] <= ended
         for call in record["calls"]
+        # The clock of another process has begun at another time.
+        if call.get("who") == wait.get("who")
     )
 
 
