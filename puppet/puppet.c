@@ -9,7 +9,8 @@
  * a refused call began. The number of a freed object, 100 above its slot, names its handle until
  * another object is made. A wait may be on a thread of its own: the next step follows when the
  * thread waits or has returned, and the wait ends before the walk does. Objects of the upper slots
- * are made of a second IA, or of the null handle while it is not open.
+ * are made of a second IA, or of the null handle while it is not open. The other end of a
+ * connection may be a peer's, a process of its own on this host or on another one (peer_steps.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,16 +22,12 @@
 #include "case/sleep_until.h"
 #include "case/test.h"
 #include "case/waiter.h"
+#include "walk.h"
 
-#define SLOTS        32
-#define BY_KIND      1000
 #define STEP_ARGS    8
 #define MEMORY_BYTES 4096
-#define US_PER_MS    1000
-#define CONNECT_MS   2000
 /* Where the RSP of slot 0 listens; the others follow. */
 #define RSP_QUALIFIER 24000
-#define PRIVATE_MOST  256
 #define DRAIN_MOST    256
 #define NAME_MAX_     31
 /* The context in a segment of a slot that never had an LMR: of none, and 0 may be a real one. */
@@ -45,70 +42,17 @@
 #define BETWEEN       64 /* bytes from a segment to the next */
 /* Receives, and requests, of an EP that is made with flags. */
 #define FLAGS_DEPTH 8
-/* Threads that wait at once. */
-#define WAITERS 2
 /* So long a wait without a timeout may continue before it is ended, in milliseconds. */
 #define ENDLESS_MS 700
 /* Slots from this one on are of the second IA, whose own EVD has the slot behind them. */
 #define OTHER_SLOTS      16
 #define OTHER_ASYNC_SLOT 30
-/* Private data that is looked at again. */
-#define TOLD_MOST 8
 
-/* A negative mask asks for all fields. */
 /* The number of no object. */
 #define NO_OBJECT (-1)
 
+/* A negative mask asks for all fields. */
 #define MASK(number_, all_) ((number_) < 0 ? (DAT_UINT64)(all_) : (DAT_UINT64)(number_))
-
-enum kind { PZ, LMR, RMR, EVD, CNO, SRQ, EP, PSP, CR, RSP, KINDS };
-
-struct memory {
-        unsigned char *bytes;
-        DAT_LMR_CONTEXT lmr_context;
-        DAT_RMR_CONTEXT rmr_context;
-};
-
-/* A wait on a thread of its own; `on` is the number of its EVD or CNO. */
-struct sleeper {
-        struct waiter *waiter;
-        enum kind kind;
-        long on;
-        DAT_HANDLE handle;
-        bool endless;
-};
-
-/* Private data that stays where it is until its owner, an EP or a request, goes. */
-struct told {
-        DAT_HANDLE owner;
-        const char *clause;
-        const unsigned char *at;
-        size_t length;
-        unsigned char was[PRIVATE_MOST];
-};
-
-struct walk {
-        struct test *t;
-        DAT_IA_HANDLE other;
-        struct told told[TOLD_MOST];
-        DAT_HANDLE at[KINDS][SLOTS];
-        DAT_HANDLE freed[KINDS][SLOTS]; /* since when nothing was made */
-        bool of_other[KINDS][SLOTS];    /* it is of the second IA */
-        struct memory memory[SLOTS];    /* of the LMRs */
-        DAT_RMR_CONTEXT bound[SLOTS];
-        DAT_CONN_QUAL qualifier[SLOTS]; /* of the PSPs */
-        unsigned char private[PRIVATE_MOST];
-        unsigned int steps;
-        DAT_RETURN said; /* by the call of the last step that made one */
-        struct sleeper sleepers[WAITERS];
-        unsigned int sleeper_count;
-};
-
-struct move {
-        const char *name;
-        unsigned int args;
-        DAT_RETURN (*take)(struct walk *walk, const long *arg);
-};
 
 /* The place of an object, or NULL where the number names none. */
 static DAT_HANDLE *place(struct walk *walk, long number)
@@ -118,7 +62,7 @@ static DAT_HANDLE *place(struct walk *walk, long number)
         return &walk->at[number / BY_KIND][number % BY_KIND];
 }
 
-static DAT_HANDLE named(struct walk *walk, long number)
+DAT_HANDLE walk_object(struct walk *walk, long number)
 {
         DAT_HANDLE *at = place(walk, number);
 
@@ -238,10 +182,14 @@ static DAT_DTO_COOKIE cookie(const struct walk *walk)
         return (DAT_DTO_COOKIE){.as_64 = walk->steps};
 }
 
-/* A segment of an LMR's memory, as far as its numbers go: they may lie outside of it. */
-static DAT_LMR_TRIPLET segment(struct walk *walk, long lmr, long offset, long length)
+const struct memory *walk_memory(const struct walk *walk, long lmr)
 {
-        const struct memory *memory = &walk->memory[slot_of(lmr)];
+        return &walk->memory[slot_of(lmr)];
+}
+
+DAT_LMR_TRIPLET walk_segment(struct walk *walk, long lmr, long offset, long length)
+{
+        const struct memory *memory = walk_memory(walk, lmr);
         DAT_LMR_TRIPLET made;
 
         memset(&made, 0, sizeof(made));
@@ -264,12 +212,12 @@ static DAT_RETURN pz_query(struct walk *walk, const long *arg)
 {
         DAT_PZ_PARAM param;
 
-        return dat_pz_query(named(walk, arg[0]), MASK(arg[1], DAT_PZ_FIELD_ALL), &param);
+        return dat_pz_query(walk_object(walk, arg[0]), MASK(arg[1], DAT_PZ_FIELD_ALL), &param);
 }
 
 static DAT_RETURN pz_free(struct walk *walk, const long *arg)
 {
-        return gone(walk, arg[0], dat_pz_free(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_pz_free(walk_object(walk, arg[0])));
 }
 
 static DAT_RETURN lmr_create(struct walk *walk, const long *arg)
@@ -290,7 +238,7 @@ static DAT_RETURN lmr_create(struct walk *walk, const long *arg)
         region.for_va = memory->bytes;
         return keep(walk, arg[0],
                     dat_lmr_create(ia_of(walk, arg[0]), DAT_MEM_TYPE_VIRTUAL, region, MEMORY_BYTES,
-                                   named(walk, arg[1]), (DAT_MEM_PRIV_FLAGS)arg[2], &made,
+                                   walk_object(walk, arg[1]), (DAT_MEM_PRIV_FLAGS)arg[2], &made,
                                    &memory->lmr_context, &memory->rmr_context, &length, &address),
                     &made);
 }
@@ -299,26 +247,26 @@ static DAT_RETURN lmr_query(struct walk *walk, const long *arg)
 {
         DAT_LMR_PARAM param;
 
-        return dat_lmr_query(named(walk, arg[0]), MASK(arg[1], DAT_LMR_FIELD_ALL), &param);
+        return dat_lmr_query(walk_object(walk, arg[0]), MASK(arg[1], DAT_LMR_FIELD_ALL), &param);
 }
 
 static DAT_RETURN lmr_sync_rdma_read(struct walk *walk, const long *arg)
 {
-        DAT_LMR_TRIPLET synced = segment(walk, arg[0], arg[1], arg[2]);
+        DAT_LMR_TRIPLET synced = walk_segment(walk, arg[0], arg[1], arg[2]);
 
         return dat_lmr_sync_rdma_read(ia_of(walk, arg[0]), &synced, 1);
 }
 
 static DAT_RETURN lmr_sync_rdma_write(struct walk *walk, const long *arg)
 {
-        DAT_LMR_TRIPLET synced = segment(walk, arg[0], arg[1], arg[2]);
+        DAT_LMR_TRIPLET synced = walk_segment(walk, arg[0], arg[1], arg[2]);
 
         return dat_lmr_sync_rdma_write(ia_of(walk, arg[0]), &synced, 1);
 }
 
 static DAT_RETURN lmr_free(struct walk *walk, const long *arg)
 {
-        return gone(walk, arg[0], dat_lmr_free(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_lmr_free(walk_object(walk, arg[0])));
 }
 
 static DAT_RETURN rmr_create(struct walk *walk, const long *arg)
@@ -328,7 +276,7 @@ static DAT_RETURN rmr_create(struct walk *walk, const long *arg)
 
         if (!is_free(walk, arg[0], RMR))
                 return walk->said;
-        ret = keep(walk, arg[0], dat_rmr_create(named(walk, arg[1]), &made), &made);
+        ret = keep(walk, arg[0], dat_rmr_create(walk_object(walk, arg[1]), &made), &made);
         if (dat_is(ret, DAT_SUCCESS))
                 belongs(walk, arg[0], arg[1]);
         return ret;
@@ -338,21 +286,21 @@ static DAT_RETURN rmr_query(struct walk *walk, const long *arg)
 {
         DAT_RMR_PARAM param;
 
-        return dat_rmr_query(named(walk, arg[0]), MASK(arg[1], DAT_RMR_FIELD_ALL), &param);
+        return dat_rmr_query(walk_object(walk, arg[0]), MASK(arg[1], DAT_RMR_FIELD_ALL), &param);
 }
 
 static DAT_RETURN rmr_bind(struct walk *walk, const long *arg)
 {
-        DAT_LMR_TRIPLET bound = segment(walk, arg[1], arg[2], arg[3]);
+        DAT_LMR_TRIPLET bound = walk_segment(walk, arg[1], arg[2], arg[3]);
 
-        return dat_rmr_bind(named(walk, arg[0]), &bound, (DAT_MEM_PRIV_FLAGS)arg[4],
-                            named(walk, arg[5]), (DAT_RMR_COOKIE){.as_64 = walk->steps},
+        return dat_rmr_bind(walk_object(walk, arg[0]), &bound, (DAT_MEM_PRIV_FLAGS)arg[4],
+                            walk_object(walk, arg[5]), (DAT_RMR_COOKIE){.as_64 = walk->steps},
                             (DAT_COMPLETION_FLAGS)arg[6], &walk->bound[slot_of(arg[0])]);
 }
 
 static DAT_RETURN rmr_free(struct walk *walk, const long *arg)
 {
-        return gone(walk, arg[0], dat_rmr_free(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_rmr_free(walk_object(walk, arg[0])));
 }
 
 static DAT_RETURN evd_create(struct walk *walk, const long *arg)
@@ -362,7 +310,7 @@ static DAT_RETURN evd_create(struct walk *walk, const long *arg)
         if (!is_free(walk, arg[0], EVD))
                 return walk->said;
         return keep(walk, arg[0],
-                    dat_evd_create(ia_of(walk, arg[0]), count_of(arg[1]), named(walk, arg[2]),
+                    dat_evd_create(ia_of(walk, arg[0]), count_of(arg[1]), walk_object(walk, arg[2]),
                                    (DAT_EVD_FLAGS)arg[3], &made),
                     &made);
 }
@@ -371,32 +319,32 @@ static DAT_RETURN evd_query(struct walk *walk, const long *arg)
 {
         DAT_EVD_PARAM param;
 
-        return dat_evd_query(named(walk, arg[0]), MASK(arg[1], DAT_EVD_FIELD_ALL), &param);
+        return dat_evd_query(walk_object(walk, arg[0]), MASK(arg[1], DAT_EVD_FIELD_ALL), &param);
 }
 
 static DAT_RETURN evd_modify_cno(struct walk *walk, const long *arg)
 {
-        return dat_evd_modify_cno(named(walk, arg[0]), named(walk, arg[1]));
+        return dat_evd_modify_cno(walk_object(walk, arg[0]), walk_object(walk, arg[1]));
 }
 
 static DAT_RETURN evd_enable(struct walk *walk, const long *arg)
 {
-        return dat_evd_enable(named(walk, arg[0]));
+        return dat_evd_enable(walk_object(walk, arg[0]));
 }
 
 static DAT_RETURN evd_disable(struct walk *walk, const long *arg)
 {
-        return dat_evd_disable(named(walk, arg[0]));
+        return dat_evd_disable(walk_object(walk, arg[0]));
 }
 
 static DAT_RETURN evd_set_unwaitable(struct walk *walk, const long *arg)
 {
-        return dat_evd_set_unwaitable(named(walk, arg[0]));
+        return dat_evd_set_unwaitable(walk_object(walk, arg[0]));
 }
 
 static DAT_RETURN evd_clear_unwaitable(struct walk *walk, const long *arg)
 {
-        return dat_evd_clear_unwaitable(named(walk, arg[0]));
+        return dat_evd_clear_unwaitable(walk_object(walk, arg[0]));
 }
 
 static DAT_RETURN evd_post_se(struct walk *walk, const long *arg)
@@ -406,7 +354,7 @@ static DAT_RETURN evd_post_se(struct walk *walk, const long *arg)
         memset(&event, 0, sizeof(event));
         event.event_number = DAT_SOFTWARE_EVENT;
         event.event_data.software_event_data.pointer = walk;
-        return dat_evd_post_se(named(walk, arg[0]), &event);
+        return dat_evd_post_se(walk_object(walk, arg[0]), &event);
 }
 
 /*
@@ -438,7 +386,7 @@ static void take_event(struct walk *walk, long evd, long number, const char *cla
 static DAT_RETURN evd_dequeue(struct walk *walk, const long *arg)
 {
         DAT_EVENT event;
-        DAT_RETURN ret = dat_evd_dequeue(named(walk, arg[0]), &event);
+        DAT_RETURN ret = dat_evd_dequeue(walk_object(walk, arg[0]), &event);
 
         take_event(walk, arg[0], arg[1], "evd_dequeue/private_data_lasts", ret, &event);
         return ret;
@@ -448,7 +396,7 @@ static DAT_RETURN evd_wait(struct walk *walk, const long *arg)
 {
         DAT_EVENT event;
         DAT_COUNT more;
-        DAT_RETURN ret = dat_evd_wait(named(walk, arg[0]), (DAT_TIMEOUT)(arg[2] * US_PER_MS),
+        DAT_RETURN ret = dat_evd_wait(walk_object(walk, arg[0]), (DAT_TIMEOUT)(arg[2] * US_PER_MS),
                                       count_of(arg[3]), &event, &more);
 
         take_event(walk, arg[0], arg[1], "evd_wait/private_data_lasts", ret, &event);
@@ -513,11 +461,12 @@ static void join(struct walk *walk, long number)
 /* What a wait that has begun says is known when it ends. */
 static DAT_RETURN waits(struct walk *walk, const long *arg, enum kind kind, struct waiter *waiter)
 {
-        walk->sleepers[walk->sleeper_count++] = (struct sleeper){.waiter = waiter,
-                                                                 .kind = kind,
-                                                                 .on = arg[0],
-                                                                 .handle = named(walk, arg[0]),
-                                                                 .endless = arg[1] < 0};
+        walk->sleepers[walk->sleeper_count++] =
+            (struct sleeper){.waiter = waiter,
+                             .kind = kind,
+                             .on = arg[0],
+                             .handle = walk_object(walk, arg[0]),
+                             .endless = arg[1] < 0};
         waiter_settles(walk->t, waiter);
         return DAT_SUCCESS;
 }
@@ -528,14 +477,15 @@ static DAT_RETURN evd_waiter(struct walk *walk, const long *arg)
                 join(walk, NO_OBJECT);
         return waits(
             walk, arg, EVD,
-            wait_on_evd(walk->t, named(walk, arg[0]), timeout_of(arg[1]), count_of(arg[2])));
+            wait_on_evd(walk->t, walk_object(walk, arg[0]), timeout_of(arg[1]), count_of(arg[2])));
 }
 
 static DAT_RETURN cno_waiter(struct walk *walk, const long *arg)
 {
         if (walk->sleeper_count == WAITERS)
                 join(walk, NO_OBJECT);
-        return waits(walk, arg, CNO, wait_on_cno(walk->t, named(walk, arg[0]), timeout_of(arg[1])));
+        return waits(walk, arg, CNO,
+                     wait_on_cno(walk->t, walk_object(walk, arg[0]), timeout_of(arg[1])));
 }
 
 static DAT_RETURN evd_join(struct walk *walk, const long *arg)
@@ -548,12 +498,12 @@ static DAT_RETURN evd_join(struct walk *walk, const long *arg)
 static DAT_RETURN evd_resize(struct walk *walk, const long *arg)
 {
         join(walk, NO_OBJECT);
-        return dat_evd_resize(named(walk, arg[0]), count_of(arg[1]));
+        return dat_evd_resize(walk_object(walk, arg[0]), count_of(arg[1]));
 }
 
 static DAT_RETURN evd_free(struct walk *walk, const long *arg)
 {
-        return gone(walk, arg[0], dat_evd_free(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_evd_free(walk_object(walk, arg[0])));
 }
 
 static DAT_RETURN cno_create(struct walk *walk, const long *arg)
@@ -571,21 +521,21 @@ static DAT_RETURN cno_query(struct walk *walk, const long *arg)
 {
         DAT_CNO_PARAM param;
 
-        return dat_cno_query(named(walk, arg[0]), MASK(arg[1], DAT_CNO_FIELD_ALL), &param);
+        return dat_cno_query(walk_object(walk, arg[0]), MASK(arg[1], DAT_CNO_FIELD_ALL), &param);
 }
 
 static DAT_RETURN cno_wait(struct walk *walk, const long *arg)
 {
         DAT_EVD_HANDLE evd;
 
-        return dat_cno_wait(named(walk, arg[0]), (DAT_TIMEOUT)(arg[1] * US_PER_MS), &evd);
+        return dat_cno_wait(walk_object(walk, arg[0]), (DAT_TIMEOUT)(arg[1] * US_PER_MS), &evd);
 }
 
 /* No page says what happens to a thread that waits on a CNO that is freed. */
 static DAT_RETURN cno_free(struct walk *walk, const long *arg)
 {
         join(walk, NO_OBJECT);
-        return gone(walk, arg[0], dat_cno_free(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_cno_free(walk_object(walk, arg[0])));
 }
 
 static DAT_COUNT receives(struct walk *walk, long number)
@@ -605,36 +555,37 @@ static DAT_RETURN srq_create(struct walk *walk, const long *arg)
         if (!is_free(walk, arg[0], SRQ))
                 return walk->said;
         return keep(walk, arg[0],
-                    dat_srq_create(ia_of(walk, arg[0]), named(walk, arg[1]), &attr, &made), &made);
+                    dat_srq_create(ia_of(walk, arg[0]), walk_object(walk, arg[1]), &attr, &made),
+                    &made);
 }
 
 static DAT_RETURN srq_query(struct walk *walk, const long *arg)
 {
         DAT_SRQ_PARAM param;
 
-        return dat_srq_query(named(walk, arg[0]), MASK(arg[1], DAT_SRQ_FIELD_ALL), &param);
+        return dat_srq_query(walk_object(walk, arg[0]), MASK(arg[1], DAT_SRQ_FIELD_ALL), &param);
 }
 
 static DAT_RETURN srq_resize(struct walk *walk, const long *arg)
 {
-        return dat_srq_resize(named(walk, arg[0]), receives(walk, arg[1]));
+        return dat_srq_resize(walk_object(walk, arg[0]), receives(walk, arg[1]));
 }
 
 static DAT_RETURN srq_set_lw(struct walk *walk, const long *arg)
 {
-        return dat_srq_set_lw(named(walk, arg[0]), count_of(arg[1]));
+        return dat_srq_set_lw(walk_object(walk, arg[0]), count_of(arg[1]));
 }
 
 static DAT_RETURN srq_post_recv(struct walk *walk, const long *arg)
 {
-        DAT_LMR_TRIPLET iov = segment(walk, arg[1], arg[2], arg[3]);
+        DAT_LMR_TRIPLET iov = walk_segment(walk, arg[1], arg[2], arg[3]);
 
-        return dat_srq_post_recv(named(walk, arg[0]), 1, &iov, cookie(walk));
+        return dat_srq_post_recv(walk_object(walk, arg[0]), 1, &iov, cookie(walk));
 }
 
 static DAT_RETURN srq_free(struct walk *walk, const long *arg)
 {
-        return gone(walk, arg[0], dat_srq_free(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_srq_free(walk_object(walk, arg[0])));
 }
 
 static DAT_EP_ATTR ep_attributes(struct walk *walk, long recvs, long requests)
@@ -656,8 +607,9 @@ static DAT_RETURN ep_create_as(struct walk *walk, const long *arg, DAT_EP_ATTR *
         if (!is_free(walk, arg[0], EP))
                 return walk->said;
         return keep(walk, arg[0],
-                    dat_ep_create(ia_of(walk, arg[0]), named(walk, arg[1]), named(walk, arg[2]),
-                                  named(walk, arg[3]), named(walk, arg[4]), attr, &made),
+                    dat_ep_create(ia_of(walk, arg[0]), walk_object(walk, arg[1]),
+                                  walk_object(walk, arg[2]), walk_object(walk, arg[3]),
+                                  walk_object(walk, arg[4]), attr, &made),
                     &made);
 }
 
@@ -685,9 +637,10 @@ static DAT_RETURN ep_create_with_srq(struct walk *walk, const long *arg)
         if (!is_free(walk, arg[0], EP))
                 return walk->said;
         return keep(walk, arg[0],
-                    dat_ep_create_with_srq(ia_of(walk, arg[0]), named(walk, arg[1]),
-                                           named(walk, arg[2]), named(walk, arg[3]),
-                                           named(walk, arg[4]), named(walk, arg[5]), &attr, &made),
+                    dat_ep_create_with_srq(ia_of(walk, arg[0]), walk_object(walk, arg[1]),
+                                           walk_object(walk, arg[2]), walk_object(walk, arg[3]),
+                                           walk_object(walk, arg[4]), walk_object(walk, arg[5]),
+                                           &attr, &made),
                     &made);
 }
 
@@ -695,7 +648,7 @@ static DAT_RETURN ep_query(struct walk *walk, const long *arg)
 {
         DAT_EP_PARAM param;
 
-        return dat_ep_query(named(walk, arg[0]), MASK(arg[1], DAT_EP_FIELD_ALL), &param);
+        return dat_ep_query(walk_object(walk, arg[0]), MASK(arg[1], DAT_EP_FIELD_ALL), &param);
 }
 
 static DAT_RETURN ep_get_status(struct walk *walk, const long *arg)
@@ -703,7 +656,7 @@ static DAT_RETURN ep_get_status(struct walk *walk, const long *arg)
         DAT_EP_STATE state;
         DAT_BOOLEAN recv_idle, request_idle;
 
-        return dat_ep_get_status(named(walk, arg[0]), &state, &recv_idle, &request_idle);
+        return dat_ep_get_status(walk_object(walk, arg[0]), &state, &recv_idle, &request_idle);
 }
 
 static DAT_RETURN ep_modify_pz(struct walk *walk, const long *arg)
@@ -711,8 +664,8 @@ static DAT_RETURN ep_modify_pz(struct walk *walk, const long *arg)
         DAT_EP_PARAM param;
 
         memset(&param, 0, sizeof(param));
-        param.pz_handle = named(walk, arg[1]);
-        return dat_ep_modify(named(walk, arg[0]), DAT_EP_FIELD_PZ_HANDLE, &param);
+        param.pz_handle = walk_object(walk, arg[1]);
+        return dat_ep_modify(walk_object(walk, arg[0]), DAT_EP_FIELD_PZ_HANDLE, &param);
 }
 
 static DAT_RETURN ep_modify_depths(struct walk *walk, const long *arg)
@@ -723,7 +676,7 @@ static DAT_RETURN ep_modify_depths(struct walk *walk, const long *arg)
         param.ep_attr.max_recv_dtos = count_of(arg[1]);
         param.ep_attr.max_request_dtos = count_of(arg[2]);
         return dat_ep_modify(
-            named(walk, arg[0]),
+            walk_object(walk, arg[0]),
             DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS | DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &param);
 }
 
@@ -731,7 +684,7 @@ static DAT_RETURN ep_modify_depths(struct walk *walk, const long *arg)
 static void segments(struct walk *walk, const long *arg, DAT_LMR_TRIPLET *iov)
 {
         for (long i = 0; i < SEGMENTS; i++)
-                iov[i] = segment(walk, arg[1], i * BETWEEN, arg[2]);
+                iov[i] = walk_segment(walk, arg[1], i * BETWEEN, arg[2]);
 }
 
 static DAT_RETURN srq_post_segments(struct walk *walk, const long *arg)
@@ -739,7 +692,7 @@ static DAT_RETURN srq_post_segments(struct walk *walk, const long *arg)
         DAT_LMR_TRIPLET iov[SEGMENTS];
 
         segments(walk, arg, iov);
-        return dat_srq_post_recv(named(walk, arg[0]), count_of(arg[3]), iov, cookie(walk));
+        return dat_srq_post_recv(walk_object(walk, arg[0]), count_of(arg[3]), iov, cookie(walk));
 }
 
 static DAT_RETURN ep_post_recv_segments(struct walk *walk, const long *arg)
@@ -747,7 +700,7 @@ static DAT_RETURN ep_post_recv_segments(struct walk *walk, const long *arg)
         DAT_LMR_TRIPLET iov[SEGMENTS];
 
         segments(walk, arg, iov);
-        return dat_ep_post_recv(named(walk, arg[0]), count_of(arg[3]), iov, cookie(walk),
+        return dat_ep_post_recv(walk_object(walk, arg[0]), count_of(arg[3]), iov, cookie(walk),
                                 (DAT_COMPLETION_FLAGS)arg[4]);
 }
 
@@ -756,13 +709,13 @@ static DAT_RETURN ep_post_send_segments(struct walk *walk, const long *arg)
         DAT_LMR_TRIPLET iov[SEGMENTS];
 
         segments(walk, arg, iov);
-        return dat_ep_post_send(named(walk, arg[0]), count_of(arg[3]), iov, cookie(walk),
+        return dat_ep_post_send(walk_object(walk, arg[0]), count_of(arg[3]), iov, cookie(walk),
                                 (DAT_COMPLETION_FLAGS)arg[4]);
 }
 
 static DAT_RETURN ep_modify_handle(struct walk *walk, const long *arg)
 {
-        DAT_HANDLE set = named(walk, arg[2]);
+        DAT_HANDLE set = walk_object(walk, arg[2]);
         DAT_EP_PARAM param;
 
         memset(&param, 0, sizeof(param));
@@ -771,7 +724,7 @@ static DAT_RETURN ep_modify_handle(struct walk *walk, const long *arg)
         param.request_evd_handle = set;
         param.connect_evd_handle = set;
         param.srq_handle = set;
-        return dat_ep_modify(named(walk, arg[0]), (DAT_EP_PARAM_MASK)arg[1], &param);
+        return dat_ep_modify(walk_object(walk, arg[0]), (DAT_EP_PARAM_MASK)arg[1], &param);
 }
 
 static DAT_RETURN ep_modify_number(struct walk *walk, const long *arg)
@@ -793,41 +746,41 @@ static DAT_RETURN ep_modify_number(struct walk *walk, const long *arg)
         attr->srq_soft_hw = count_of(arg[2]);
         attr->max_rdma_read_iov = count_of(arg[2]);
         attr->max_rdma_write_iov = count_of(arg[2]);
-        return dat_ep_modify(named(walk, arg[0]), (DAT_EP_PARAM_MASK)arg[1], &param);
+        return dat_ep_modify(walk_object(walk, arg[0]), (DAT_EP_PARAM_MASK)arg[1], &param);
 }
 
 static DAT_RETURN ep_recv_query(struct walk *walk, const long *arg)
 {
         DAT_COUNT allocated, span;
 
-        return dat_ep_recv_query(named(walk, arg[0]), &allocated, &span);
+        return dat_ep_recv_query(walk_object(walk, arg[0]), &allocated, &span);
 }
 
 static DAT_RETURN ep_set_watermark(struct walk *walk, const long *arg)
 {
-        return dat_ep_set_watermark(named(walk, arg[0]), count_of(arg[1]), count_of(arg[2]));
+        return dat_ep_set_watermark(walk_object(walk, arg[0]), count_of(arg[1]), count_of(arg[2]));
 }
 
 static DAT_RETURN ep_post_recv(struct walk *walk, const long *arg)
 {
-        DAT_LMR_TRIPLET iov = segment(walk, arg[1], arg[2], arg[3]);
+        DAT_LMR_TRIPLET iov = walk_segment(walk, arg[1], arg[2], arg[3]);
 
-        return dat_ep_post_recv(named(walk, arg[0]), 1, &iov, cookie(walk),
+        return dat_ep_post_recv(walk_object(walk, arg[0]), 1, &iov, cookie(walk),
                                 (DAT_COMPLETION_FLAGS)arg[4]);
 }
 
 static DAT_RETURN ep_post_send(struct walk *walk, const long *arg)
 {
-        DAT_LMR_TRIPLET iov = segment(walk, arg[1], arg[2], arg[3]);
+        DAT_LMR_TRIPLET iov = walk_segment(walk, arg[1], arg[2], arg[3]);
 
-        return dat_ep_post_send(named(walk, arg[0]), 1, &iov, cookie(walk),
+        return dat_ep_post_send(walk_object(walk, arg[0]), 1, &iov, cookie(walk),
                                 (DAT_COMPLETION_FLAGS)arg[4]);
 }
 
 /* The memory of an LMR of this process, by its remote context. */
 static DAT_RMR_TRIPLET remote(struct walk *walk, long lmr, long length)
 {
-        const struct memory *memory = &walk->memory[slot_of(lmr)];
+        const struct memory *memory = walk_memory(walk, lmr);
         DAT_RMR_TRIPLET made;
 
         memset(&made, 0, sizeof(made));
@@ -839,32 +792,30 @@ static DAT_RMR_TRIPLET remote(struct walk *walk, long lmr, long length)
 
 static DAT_RETURN ep_post_rdma_write(struct walk *walk, const long *arg)
 {
-        DAT_LMR_TRIPLET iov = segment(walk, arg[1], 0, arg[3]);
+        DAT_LMR_TRIPLET iov = walk_segment(walk, arg[1], 0, arg[3]);
         DAT_RMR_TRIPLET to = remote(walk, arg[2], arg[3]);
 
-        return dat_ep_post_rdma_write(named(walk, arg[0]), 1, &iov, cookie(walk), &to,
+        return dat_ep_post_rdma_write(walk_object(walk, arg[0]), 1, &iov, cookie(walk), &to,
                                       (DAT_COMPLETION_FLAGS)arg[4]);
 }
 
 static DAT_RETURN ep_post_rdma_read(struct walk *walk, const long *arg)
 {
-        DAT_LMR_TRIPLET iov = segment(walk, arg[1], 0, arg[3]);
+        DAT_LMR_TRIPLET iov = walk_segment(walk, arg[1], 0, arg[3]);
         DAT_RMR_TRIPLET from = remote(walk, arg[2], arg[3]);
 
-        return dat_ep_post_rdma_read(named(walk, arg[0]), 1, &iov, cookie(walk), &from,
+        return dat_ep_post_rdma_read(walk_object(walk, arg[0]), 1, &iov, cookie(walk), &from,
                                      (DAT_COMPLETION_FLAGS)arg[4]);
 }
 
-/* Where the PSP or RSP of a number listens. */
-static DAT_CONN_QUAL qualifier_of(const struct walk *walk, long number)
+DAT_CONN_QUAL walk_qualifier(const struct walk *walk, long number)
 {
         if (number / BY_KIND == RSP)
                 return RSP_QUALIFIER + slot_of(number);
         return walk->qualifier[slot_of(number)];
 }
 
-/* Private data of a length, which tells the step that sends it; NULL for none. */
-static unsigned char *private_data(struct walk *walk, long length)
+unsigned char *walk_private_data(struct walk *walk, long length)
 {
         if (length <= 0 || length > PRIVATE_MOST)
                 return NULL;
@@ -874,30 +825,30 @@ static unsigned char *private_data(struct walk *walk, long length)
 
 static DAT_RETURN ep_connect(struct walk *walk, const long *arg)
 {
-        return dat_ep_connect(named(walk, arg[0]), ia_attr(walk->t)->ia_address_ptr,
-                              qualifier_of(walk, arg[1]), CONNECT_MS * US_PER_MS, count_of(arg[2]),
-                              private_data(walk, arg[2]), DAT_QOS_BEST_EFFORT,
-                              DAT_CONNECT_DEFAULT_FLAG);
+        return dat_ep_connect(walk_object(walk, arg[0]), ia_attr(walk->t)->ia_address_ptr,
+                              walk_qualifier(walk, arg[1]), CONNECT_MS * US_PER_MS,
+                              count_of(arg[2]), walk_private_data(walk, arg[2]),
+                              DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
 static DAT_RETURN ep_connect_within(struct walk *walk, const long *arg)
 {
-        return dat_ep_connect(named(walk, arg[0]), ia_attr(walk->t)->ia_address_ptr,
-                              qualifier_of(walk, arg[1]), (DAT_TIMEOUT)(arg[3] * US_PER_MS),
-                              count_of(arg[2]), private_data(walk, arg[2]), DAT_QOS_BEST_EFFORT,
-                              DAT_CONNECT_DEFAULT_FLAG);
+        return dat_ep_connect(walk_object(walk, arg[0]), ia_attr(walk->t)->ia_address_ptr,
+                              walk_qualifier(walk, arg[1]), (DAT_TIMEOUT)(arg[3] * US_PER_MS),
+                              count_of(arg[2]), walk_private_data(walk, arg[2]),
+                              DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
 static DAT_RETURN ep_dup_connect(struct walk *walk, const long *arg)
 {
-        return dat_ep_dup_connect(named(walk, arg[0]), named(walk, arg[1]), CONNECT_MS * US_PER_MS,
-                                  count_of(arg[2]), private_data(walk, arg[2]),
-                                  DAT_QOS_BEST_EFFORT);
+        return dat_ep_dup_connect(walk_object(walk, arg[0]), walk_object(walk, arg[1]),
+                                  CONNECT_MS * US_PER_MS, count_of(arg[2]),
+                                  walk_private_data(walk, arg[2]), DAT_QOS_BEST_EFFORT);
 }
 
 static DAT_RETURN ep_disconnect(struct walk *walk, const long *arg)
 {
-        return dat_ep_disconnect(named(walk, arg[0]),
+        return dat_ep_disconnect(walk_object(walk, arg[0]),
                                  arg[1] ? DAT_CLOSE_GRACEFUL_FLAG : DAT_CLOSE_ABRUPT_FLAG);
 }
 
@@ -905,15 +856,15 @@ static DAT_RETURN ep_disconnect(struct walk *walk, const long *arg)
 static DAT_RETURN ep_reset(struct walk *walk, const long *arg)
 {
         look_again(walk);
-        forget(walk, named(walk, arg[0]));
-        return dat_ep_reset(named(walk, arg[0]));
+        forget(walk, walk_object(walk, arg[0]));
+        return dat_ep_reset(walk_object(walk, arg[0]));
 }
 
 static DAT_RETURN ep_free(struct walk *walk, const long *arg)
 {
         look_again(walk);
-        forget(walk, named(walk, arg[0]));
-        return gone(walk, arg[0], dat_ep_free(named(walk, arg[0])));
+        forget(walk, walk_object(walk, arg[0]));
+        return gone(walk, arg[0], dat_ep_free(walk_object(walk, arg[0])));
 }
 
 static DAT_RETURN psp_create_any(struct walk *walk, const long *arg)
@@ -924,7 +875,7 @@ static DAT_RETURN psp_create_any(struct walk *walk, const long *arg)
                 return walk->said;
         return keep(walk, arg[0],
                     dat_psp_create_any(ia_of(walk, arg[0]), &walk->qualifier[slot_of(arg[0])],
-                                       named(walk, arg[1]), DAT_PSP_CONSUMER_FLAG, &made),
+                                       walk_object(walk, arg[1]), DAT_PSP_CONSUMER_FLAG, &made),
                     &made);
 }
 
@@ -936,7 +887,7 @@ static DAT_RETURN psp_create(struct walk *walk, const long *arg)
 
         if (!is_free(walk, arg[0], PSP))
                 return walk->said;
-        ret = dat_psp_create(ia_of(walk, arg[0]), qualifier, named(walk, arg[2]),
+        ret = dat_psp_create(ia_of(walk, arg[0]), qualifier, walk_object(walk, arg[2]),
                              DAT_PSP_CONSUMER_FLAG, &made);
         if (dat_is(ret, DAT_SUCCESS))
                 walk->qualifier[slot_of(arg[0])] = qualifier;
@@ -947,12 +898,12 @@ static DAT_RETURN psp_query(struct walk *walk, const long *arg)
 {
         DAT_PSP_PARAM param;
 
-        return dat_psp_query(named(walk, arg[0]), MASK(arg[1], DAT_PSP_FIELD_ALL), &param);
+        return dat_psp_query(walk_object(walk, arg[0]), MASK(arg[1], DAT_PSP_FIELD_ALL), &param);
 }
 
 static DAT_RETURN psp_free(struct walk *walk, const long *arg)
 {
-        return gone(walk, arg[0], dat_psp_free(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_psp_free(walk_object(walk, arg[0])));
 }
 
 static DAT_RETURN rsp_create(struct walk *walk, const long *arg)
@@ -962,8 +913,8 @@ static DAT_RETURN rsp_create(struct walk *walk, const long *arg)
         if (!is_free(walk, arg[0], RSP))
                 return walk->said;
         return keep(walk, arg[0],
-                    dat_rsp_create(ia_of(walk, arg[0]), qualifier_of(walk, arg[0]),
-                                   named(walk, arg[1]), named(walk, arg[2]), &made),
+                    dat_rsp_create(ia_of(walk, arg[0]), walk_qualifier(walk, arg[0]),
+                                   walk_object(walk, arg[1]), walk_object(walk, arg[2]), &made),
                     &made);
 }
 
@@ -971,17 +922,17 @@ static DAT_RETURN rsp_query(struct walk *walk, const long *arg)
 {
         DAT_RSP_PARAM param;
 
-        return dat_rsp_query(named(walk, arg[0]), MASK(arg[1], DAT_RSP_FIELD_ALL), &param);
+        return dat_rsp_query(walk_object(walk, arg[0]), MASK(arg[1], DAT_RSP_FIELD_ALL), &param);
 }
 
 static DAT_RETURN rsp_free(struct walk *walk, const long *arg)
 {
-        return gone(walk, arg[0], dat_rsp_free(named(walk, arg[0])));
+        return gone(walk, arg[0], dat_rsp_free(walk_object(walk, arg[0])));
 }
 
 static DAT_RETURN cr_query(struct walk *walk, const long *arg)
 {
-        DAT_CR_HANDLE request = named(walk, arg[0]);
+        DAT_CR_HANDLE request = walk_object(walk, arg[0]);
         DAT_CR_PARAM param;
         DAT_RETURN ret = dat_cr_query(request, MASK(arg[1], DAT_CR_FIELD_ALL), &param);
 
@@ -994,7 +945,7 @@ static DAT_RETURN cr_query(struct walk *walk, const long *arg)
 /* The call may be the end of a request: its private data is looked at before. */
 static DAT_CR_HANDLE ending(struct walk *walk, long number)
 {
-        DAT_CR_HANDLE request = named(walk, number);
+        DAT_CR_HANDLE request = walk_object(walk, number);
 
         look_again(walk);
         forget(walk, request);
@@ -1004,13 +955,14 @@ static DAT_CR_HANDLE ending(struct walk *walk, long number)
 static DAT_RETURN cr_accept(struct walk *walk, const long *arg)
 {
         return gone(walk, arg[0],
-                    dat_cr_accept(ending(walk, arg[0]), named(walk, arg[1]), count_of(arg[2]),
-                                  private_data(walk, arg[2])));
+                    dat_cr_accept(ending(walk, arg[0]), walk_object(walk, arg[1]), count_of(arg[2]),
+                                  walk_private_data(walk, arg[2])));
 }
 
 static DAT_RETURN cr_handoff(struct walk *walk, const long *arg)
 {
-        return gone(walk, arg[0], dat_cr_handoff(ending(walk, arg[0]), qualifier_of(walk, arg[1])));
+        return gone(walk, arg[0],
+                    dat_cr_handoff(ending(walk, arg[0]), walk_qualifier(walk, arg[1])));
 }
 
 static DAT_RETURN cr_reject(struct walk *walk, const long *arg)
@@ -1022,12 +974,12 @@ static DAT_RETURN handle_type(struct walk *walk, const long *arg)
 {
         DAT_HANDLE_TYPE type;
 
-        return dat_get_handle_type(named(walk, arg[0]), &type);
+        return dat_get_handle_type(walk_object(walk, arg[0]), &type);
 }
 
 static DAT_RETURN handle_set_context(struct walk *walk, const long *arg)
 {
-        return dat_set_consumer_context(named(walk, arg[0]),
+        return dat_set_consumer_context(walk_object(walk, arg[0]),
                                         (DAT_CONTEXT){.as_64 = (DAT_UINT64)arg[1]});
 }
 
@@ -1035,7 +987,7 @@ static DAT_RETURN handle_get_context(struct walk *walk, const long *arg)
 {
         DAT_CONTEXT context;
 
-        return dat_get_consumer_context(named(walk, arg[0]), &context);
+        return dat_get_consumer_context(walk_object(walk, arg[0]), &context);
 }
 
 static DAT_RETURN ia_open_other(struct walk *walk, const long *arg)
@@ -1186,6 +1138,9 @@ static const struct move *find_move(const char *name)
         for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++)
                 if (strcmp(moves[i].name, name) == 0)
                         return &moves[i];
+        for (const struct move *move = peer_moves; move->name; move++)
+                if (strcmp(move->name, name) == 0)
+                        return move;
         return NULL;
 }
 
@@ -1260,7 +1215,7 @@ static unsigned int count_lines(const char *text)
         return lines;
 }
 
-CASE_WITH(explore, walk, .needs = 0)
+CASE_WITH(explore, walk, .needs = 0, .peers = 1)
 {
         const char *given = t->settings->program ? t->settings->program : "";
         struct walk *walk = calloc(1, sizeof(*walk));

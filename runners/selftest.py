@@ -244,6 +244,7 @@ STEPS = (
         "random walks on the reference provider, and on a fault that they find",
         [
             "{python} -m runners explore --walks 40 --seed 1 --out {work}/walks",
+            "{python} -m runners explore --hosts 2 --walks 8 --seed 1 --out {work}/pairs",
             "{python} -m tests.explore.finds srq_resize/grow_refused pz lmr srq {work}/fault",
         ],
         timeout=600,

@@ -63,6 +63,13 @@ def add_parser(commands: Subparsers) -> None:
         metavar="N",
         help=f"steps of a walk at most, behind the first (1 to {STEPS_MOST}; default: {STEPS})",
     )
+    parser.add_argument(
+        "--hosts",
+        type=int,
+        choices=(1, 2),
+        default=1,
+        help="2: each walk has a peer on the second host (default: 1)",
+    )
     parser.add_argument("--provider", type=Path, metavar="LIB", help="default: the reference one")
     parser.add_argument("--ia-params", metavar="STR", help="its ia_params (default: the device)")
     parser.add_argument("--fabric", default="vm", metavar="NAME", help="default: vm")
@@ -139,6 +146,7 @@ def _order(options: argparse.Namespace, checkout: Checkout) -> "Order":
         steps=options.steps,
         seconds=options.seconds if options.walks is None else WALK_SECONDS_MOST,
         walks=options.walks or 0,
+        hosts=options.hosts,
         seed=random.randrange(SEEDS) if options.seed is None else options.seed,
         fault=options.fault,
         reference=from_library(checkout.reference_provider, fabric.ia_params(settings))
@@ -195,7 +203,7 @@ def _walk(checkout: Checkout, order: "Order", path: Path, folder: Path) -> int:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
     folder.mkdir(parents=True, exist_ok=True)
-    walker = Walker(assignment(checkout, order, folder), order.ia)
+    walker = Walker(assignment(checkout, order, folder), order.ia, order.hosts)
     try:
         record = walker.walk(program)
     finally:

@@ -17,6 +17,8 @@ Judge = Callable[[Sequence[str]], int]
 class FakeWalker:
     """Takes no walk: `deviates` says at which step a program does, or 0."""
 
+    hosts = 1
+
     def __init__(self, deviates: Judge) -> None:
         self._deviates = deviates
         self.programs: list[list[str]] = []

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from runners.campaign.explore.emit import APART, CALLS, NO_CALL
+from runners.campaign.explore.peer_steps import CHAINED, PEER_CHAINS, PEER_STEPS
 from runners.campaign.explore.steps import (
     CHAINS,
     OBJECTS,
@@ -18,12 +19,13 @@ from runners.campaign.explore.steps import (
 )
 from runners.campaign.explore.walk import read_program
 
-PUPPET = Path(__file__).parents[2] / "puppet/puppet.c"
+PUPPET = Path(__file__).parents[2] / "puppet"
+WITH_PEER = {step.name for step in (*PEER_STEPS, *CHAINED)}
 
 
 def taken() -> dict[str, int]:
     """The steps that the puppet takes, and how many arguments each has."""
-    text = PUPPET.read_text(encoding="utf-8")
+    text = "".join(file.read_text(encoding="utf-8") for file in PUPPET.glob("*.c"))
     found = re.findall(r"\bSTEP\((\w+), (\d+)\)", text)
     found += re.findall(r'\{\.name = "(\w+)", \.args = (\d+),', text)
     return {name: int(count) for name, count in found}
@@ -39,7 +41,7 @@ def demand_whole(line: str) -> None:
     assert len(list(map(int, arguments))) == taken()[name]
 
 
-@pytest.mark.parametrize("lines", [beginning(), *CHAINS])
+@pytest.mark.parametrize("lines", [beginning(), *CHAINS, *PEER_CHAINS])
 def test_fixed_steps_are_whole(lines: list[str]) -> None:
     for line in lines:
         demand_whole(line)
@@ -64,6 +66,18 @@ def test_a_program_is_that_of_its_seed_and_number() -> None:
     assert len({tuple(each) for each in (one.program(7), one.program(8), other.program(7))}) == 3
 
 
+def steps_with_peer(hosts: int, objects: tuple[str, ...] = OBJECTS) -> list[int]:
+    """How many steps of each program a peer takes part in."""
+    programs = Programs(objects, 20, 1, hosts)
+    return [sum("peer_" in line for line in programs.program(number)) for number in range(40)]
+
+
+def test_walks_on_two_hosts_have_a_peer() -> None:
+    assert all(steps_with_peer(2))
+    assert 0 < sum(map(bool, steps_with_peer(1))) < 20
+    assert not any(steps_with_peer(2, ("ep", "evd", "srq")))
+
+
 def test_a_line_is_made_simpler_by_one_argument() -> None:
     assert list(simpler("&srq_resize 5001 16")) == ["&srq_resize 5000 16", "&srq_resize 5001 1"]
     assert list(simpler("srq_resize 5000 1")) == []
@@ -71,7 +85,7 @@ def test_a_line_is_made_simpler_by_one_argument() -> None:
 
 def test_each_step_is_a_call_of_a_case() -> None:
     """An argument of a step has its place in the call that a C case makes instead."""
-    assert CALLS.keys() | APART | {NO_CALL} == STEPS.keys()
+    assert CALLS.keys() | APART | {NO_CALL} == STEPS.keys() - WITH_PEER
     assert not CALLS.keys() & APART
     for name, call in CALLS.items():
         # The slot of a request is where its event's handle goes.

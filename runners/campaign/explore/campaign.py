@@ -39,6 +39,7 @@ class Order:
     seconds: float
     seed: int
     walks: int = 0
+    hosts: int = 1  # with two, the peer's is the second
     fault: str = ""
     # The provider by whose answers findings are written as C cases; None: none is written.
     reference: Subject | None = None
@@ -89,7 +90,7 @@ def explore(
 ) -> Explored:
     """Search, and write each finding into `folder` as soon as it is shrunk."""
     folder.mkdir(parents=True, exist_ok=True)
-    walker = Walker(assignment(checkout, order, folder), order.ia)
+    walker = Walker(assignment(checkout, order, folder), order.ia, order.hosts)
     done = Explored(0, walker.calls, walker.returns, 0)
     search = Search(
         walker,
@@ -155,6 +156,7 @@ def _summarise(folder: Path, order: Order, done: Explored) -> None:
         "subject": order.subject.library,
         "seed": order.seed,
         "seconds": order.seconds,
+        "hosts": order.hosts,
         "objects": list(order.objects),
         "fault": order.fault,
         "walks": done.walks,

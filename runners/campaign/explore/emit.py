@@ -12,7 +12,7 @@ from typing import Any
 from results.errors import InputError
 from results.runlog.records import Record
 from results.runlog.walks import Wrong
-from runners.campaign.explore.steps import (
+from runners.campaign.explore.step import (
     ASYNC_SLOT,
     BY_KIND,
     CR,
@@ -290,10 +290,13 @@ def case_of(
 ) -> str:
     """The C file of a walk of `program`. `found` and `reference` are the walk's records on the
     provider that deviates and on the reference provider. Raises InputError if C cannot tell them
-    apart, or a thread of the walk waits.
+    apart, or a thread of the walk waits, or it has a peer.
     """
-    if any(line.removeprefix("&").split()[0] in APART for line in program):
+    names = {line.removeprefix("&").split()[0] for line in program}
+    if names & APART:
         raise InputError("a thread of the walk waits: take the walk again by --walk")
+    if any(name.startswith("peer_") for name in names):
+        raise InputError("the walk has a peer: take the walk again by --walk")
     page = (wrong.call or "dat_explore").removeprefix("dat_")
     page, _, name = name_of(page, number).partition("/")
     writer = _Writer(found, reference, wrong)

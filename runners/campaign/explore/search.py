@@ -48,7 +48,7 @@ class Search:
         """Each finding when it is shrunk."""
         until = time.monotonic() + self.seconds
         known: set[tuple[str, str, str]] = set()
-        programs = Programs(self.objects, self.steps, self.seed)
+        programs = Programs(self.objects, self.steps, self.seed, self.walker.hosts)
         for number in count():
             if time.monotonic() >= until or (self.walks and number >= self.walks):
                 return

@@ -1,230 +1,182 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The steps of a walk, as the puppet reads them (docs/explore.md), and how they are drawn.
+"""The steps of walks, and how they are drawn.
 
-An object is named by its kind and a slot. A step is a line, or several where a walk would hardly
-find them in their order, as those that make a connection.
+A step is a line, or several where a walk would hardly find them in their order, as those that make
+a connection.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
-from typing import NamedTuple
 
-BY_KIND = 1000
-PZ, LMR, RMR, EVD, CNO, SRQ, EP, PSP, CR, RSP = range(10)
-NULL = -1
-ALL = -1  # of a query's fields
-MOST_RECEIVES = -3
-# The IA's own EVD; and how much further up the slots of freed objects are.
-ASYNC_SLOT, FREED = 31, 100
-# Objects from this slot on are of the second IA, and this slot is its own EVD.
-OTHER, OTHER_ASYNC_SLOT = 16, 30
-
-# What the provider's EVDs are for: by the slots that the first steps of a walk fill.
-RECEIVED, REQUESTED, CONNECTED, REQUESTS = range(4)
-SOFTWARE_FLAG, CR_FLAG, DTO_FLAG, CONNECTION_FLAG, RMR_BIND_FLAG = 0x1, 0x10, 0x20, 0x40, 0x80
-SUPPRESS, SOLICITED, UNSIGNALLED, FENCE, THRESHOLD = 1, 2, 4, 8, 16
-PRIVILEGES, LOCAL = 0x33, 0x11
-
-# How long a walk waits for an event, in milliseconds: one that hardly comes, one that comes if the
-# calls before made it come, and one for which two ends must speak to each other. A thread that is
-# to be woken waits so long that its sleep is a deviation where it is not.
-BRIEFLY, SOON, LONG, UNTIL_WOKEN = 5, 20, 100, 700
-ENDLESSLY = -1  # on a thread: the puppet ends it by itself if nothing does
-# The slots of a kind, by how often a step names them: a walk is deep where it stays with few.
-_SLOTS = (0, 0, 0, 0, 1, 1, 2, 3)
-_SLOTS_OF = {EVD: (0, 1, 2, 3, 4, 4, 5, 0), EP: (0, 0, 0, 1, 1, 2, 2, 3)}
-# Those to which a step makes an object: mostly such as the first steps leave empty.
-_EMPTY = (*(1, 1, 2, 3, 0) * 4, OTHER + 1)
-_EMPTY_OF = {
-    EVD: (*(4, 4, 5, 5, 0) * 4, OTHER + 4),
-    EP: (*(3, 3, 3, 0, 1) * 4, OTHER + 1),
-    CR: (0,),
-    RMR: (*(0, 1) * 10, OTHER),
-    RSP: (*(0, 1) * 10, OTHER),
-}
-# What an argument may be, each value as often as it is to be drawn; the first is the simplest.
-Choices = list[int] | tuple[int, ...]
-
-
-def named(kind: int, slot: int) -> int:
-    """The number of an object."""
-    return BY_KIND * kind + slot
-
-
-class Step(NamedTuple):
-    """A step of the puppet: its name, and what each argument is drawn from."""
-
-    name: str
-    args: tuple[Choices, ...]
-
-    def line(self, draw: Random) -> str:
-        """The step as a line of a program."""
-        return " ".join([self.name, *(str(draw.choice(choices)) for choices in self.args)])
-
-    def simpler(self, args: Sequence[str]) -> Iterator[str]:
-        """The step with these arguments, but for one, which is the simplest that it may be."""
-        for at, choices in enumerate(self.args):
-            if args[at] != str(choices[0]):
-                yield " ".join([self.name, *args[:at], str(choices[0]), *args[at + 1 :]])
-
-
-def _own(kind: int) -> list[int]:
-    return [named(kind, slot) for slot in _SLOTS_OF.get(kind, _SLOTS)]
-
-
-def _new(kind: int) -> list[int]:
-    return [named(kind, slot) for slot in _EMPTY_OF.get(kind, _EMPTY)]
-
-
-def _handle(kind: int) -> list[int]:
-    """Mostly an object of the kind; now and then one of another IA or of another kind, or the null
-    handle.
-    """
-    others = [named(other, slot) for other in range(PZ, RSP + 1) for slot in (0, 1)]
-    of_other_ia = [named(kind, OTHER)] * 12
-    return [*_own(kind) * 28, *of_other_ia, *others, *[NULL] * 8]
-
-
-def _optional(kind: int) -> list[int]:
-    return [*_own(kind) * 3, named(kind, OTHER), *[NULL] * 8]
-
-
-_COUNT = (1, 2, 3, 4, 8, 16, 17, 64, 0, -1, 1 << 20)
-_RECEIVES = (*_COUNT, MOST_RECEIVES)
-_DEPTH = (4, 8, 16, 1, 2, 64)
-_MARK = (0, 1, 2, 3, 4, 8, -1, 64)
-_LENGTH = (0, 1, 8, 64, 4096, 4097)
-_OFFSET = (0, 64, 4032)
-_FLAGS = (0, 0, SUPPRESS, SOLICITED, UNSIGNALLED, FENCE, FENCE | SUPPRESS, 0x100)
-_RECV_FLAGS = (0, 0, UNSIGNALLED, SUPPRESS)
-# Of all receives, or all requests, of an EP.
-_EP_FLAGS = (0, 0, UNSIGNALLED, SOLICITED, THRESHOLD, SUPPRESS, FENCE, 0x100)
-_PRIVILEGES = (PRIVILEGES, 0x11, 0x1, 0x0, 0x40)
-_EVD_FLAGS = (
-    DTO_FLAG,
-    SOFTWARE_FLAG,
+from runners.campaign.explore.peer_steps import CHAINED, PEER_CHAINS, PEER_OPENINGS, PEER_STEPS
+from runners.campaign.explore.step import (
+    ALL,
+    ANY,
+    ASYNC_SLOT,
+    BRIEFLY,
+    BY_KIND,
+    CNO,
+    CONNECTED,
     CONNECTION_FLAG,
+    COUNTS,
+    CR,
     CR_FLAG,
+    DEPTHS,
+    DTO_FLAG,
+    ENDLESSLY,
+    EP,
+    EP_FLAGS,
+    EVD,
+    EVD_FLAGS,
+    FREED,
+    HANDLE_FIELDS,
+    HANDLES,
+    LENGTHS,
+    LMR,
+    LMRS,
+    LOCAL,
+    LONG,
+    MARKS,
+    MASKS,
+    MS,
+    NULL,
+    NUMBER_FIELDS,
+    NUMBERS,
+    OFFSETS,
+    OTHER,
+    OTHER_ASYNC_SLOT,
+    PORTS,
+    PRIVATE_SIZES,
+    PRIVILEGES,
+    PSP,
+    PZ,
+    QUALIFIER,
+    RECEIVED,
+    RECEIVES,
+    RECV_FLAGS,
+    REQUEST_FLAGS,
+    REQUESTED,
+    REQUESTS,
+    RMR,
     RMR_BIND_FLAG,
-    DTO_FLAG | RMR_BIND_FLAG,
+    RSP,
+    SEGMENTS,
+    SLEEP_MS,
+    SOFTWARE_FLAG,
+    SOLICITED,
+    SOME_PRIVILEGES,
+    SOON,
+    SRQ,
+    SUPPRESS,
+    TAKEN_FROM,
+    THRESHOLD,
+    UNSIGNALLED,
+    UNTIL_WOKEN,
+    Step,
+    guarded,
+    handle,
+    named,
+    new,
+    optional,
+    own,
 )
-_MS = (0, 0, 0, BRIEFLY)
-_SLEEP_MS = (*(BRIEFLY, SOON) * 6, ENDLESSLY)
-_PRIVATE = (0, 0, 1, 16, 64)
-# A qualifier: mostly that of the first PSP.
-_QUALIFIER = [*_own(PSP) * 3, *_own(RSP), *[named(PSP, OTHER)] * 2]
-_SEGMENTS = (1, 0, 2, 3, 4)
-# What psp_create listens at.
-_PORTS = (25000, 25000, 25001, 0)
-# Masks of a query: mostly all fields, else one of them, or none that there is.
-_FIELDS = {PZ: 1, LMR: 10, RMR: 5, EVD: 5, CNO: 2, SRQ: 8, EP: 31, PSP: 4, CR: 5, RSP: 4}
-_MASKS: Mapping[int, Choices] = {
-    kind: [*[ALL] * 2 * bits, *(1 << bit for bit in range(bits)), 0, 1 << bits]
-    for kind, bits in _FIELDS.items()
-}
-# The fields of dat_ep_modify that are a handle, and those that are a number; DAT_EP_FIELD_*.
-_HANDLE_FIELDS = (0x40, 0x80, 0x100, 0x200, 0x400)
-_FOREIGN = [named(kind, OTHER) for kind in (EVD, PZ, SRQ)]
-_HANDLES = [*_own(EVD) * 2, *_own(PZ), *_own(SRQ), *_FOREIGN, NULL]
-_NUMBER_FIELDS = (*(1 << bit for bit in (13, 14, *range(16, 27))), 0x1, 0x2, 0x1000)
-_NUMBERS = (1, 2, 8, 64, 0, 4096, SUPPRESS, 1 << 20, -1)
-# LMRs of a segment: an EP takes none of another IA.
-_LMRS = [*_own(LMR) * 4, named(LMR, OTHER)]
-# What events are taken from: besides, the IA's own EVD.
-_TAKEN_FROM = [*_handle(EVD), *[named(EVD, ASYNC_SLOT)] * 20, named(EVD, OTHER_ASYNC_SLOT)]
-_ANY = [named(kind, slot) for kind in range(PZ, RSP + 1) for slot in (0, 0, 0, 1, OTHER)] + [NULL]
 
 _ALL = (
     Step("ia_open", ((64, 64, 64, 64, 1, 0, -1),)),
     Step("ia_query", ((0, 1),)),
     Step("ia_close", ((1, 0),)),
     Step("private_again", ()),
-    Step("pz_create", (_new(PZ),)),
-    Step("pz_query", (_handle(PZ), _MASKS[PZ])),
-    Step("pz_free", (_handle(PZ),)),
-    Step("lmr_create", (_new(LMR), _handle(PZ), _PRIVILEGES)),
-    Step("lmr_query", (_handle(LMR), _MASKS[LMR])),
-    Step("lmr_sync_rdma_read", (_LMRS, _OFFSET, _LENGTH)),
-    Step("lmr_sync_rdma_write", (_LMRS, _OFFSET, _LENGTH)),
-    Step("lmr_free", (_handle(LMR),)),
-    Step("rmr_create", (_new(RMR), _handle(PZ))),
-    Step("rmr_query", (_handle(RMR), _MASKS[RMR])),
-    Step("rmr_bind", (_handle(RMR), _LMRS, _OFFSET, _LENGTH, _PRIVILEGES, _handle(EP), _FLAGS)),
-    Step("rmr_free", (_handle(RMR),)),
-    Step("evd_create", (_new(EVD), _COUNT, _optional(CNO), _EVD_FLAGS)),
-    Step("evd_query", (_TAKEN_FROM, _MASKS[EVD])),
-    Step("evd_resize", (_handle(EVD), _COUNT)),
-    Step("evd_modify_cno", (_handle(EVD), _optional(CNO))),
-    Step("evd_enable", (_handle(EVD),)),
-    Step("evd_disable", (_handle(EVD),)),
-    Step("evd_set_unwaitable", (_handle(EVD),)),
-    Step("evd_clear_unwaitable", (_handle(EVD),)),
-    Step("evd_post_se", (_handle(EVD),)),
-    Step("evd_dequeue", (_TAKEN_FROM, _own(CR))),
-    Step("evd_wait", (_TAKEN_FROM, _own(CR), _MS, (1, 1, 1, 2, 0, 3))),
-    Step("evd_waiter", (_TAKEN_FROM, _SLEEP_MS, (1, 1, 1, 2, 0, 3))),
-    Step("evd_join", (_own(CR),)),
-    Step("evd_free", (_handle(EVD),)),
-    Step("cno_create", (_new(CNO),)),
-    Step("cno_query", (_handle(CNO), _MASKS[CNO])),
-    Step("cno_wait", (_handle(CNO), _MS)),
-    Step("cno_waiter", (_handle(CNO), _SLEEP_MS)),
-    Step("cno_free", (_handle(CNO),)),
-    Step("srq_create", (_new(SRQ), _handle(PZ), _RECEIVES, (1, 2, 0))),
-    Step("srq_query", (_handle(SRQ), _MASKS[SRQ])),
-    Step("srq_resize", (_handle(SRQ), _RECEIVES)),
-    Step("srq_set_lw", (_handle(SRQ), _MARK)),
-    Step("srq_post_recv", (_handle(SRQ), _LMRS, _OFFSET, _LENGTH)),
-    Step("srq_post_segments", (_handle(SRQ), _LMRS, _LENGTH, _SEGMENTS)),
-    Step("srq_free", (_handle(SRQ),)),
-    Step("ep_create", (_new(EP), _handle(PZ), *(_handle(EVD) for _ in range(3)), _DEPTH, _DEPTH)),
+    Step("pz_create", (new(PZ),)),
+    Step("pz_query", (handle(PZ), MASKS[PZ])),
+    Step("pz_free", (handle(PZ),)),
+    Step("lmr_create", (new(LMR), handle(PZ), SOME_PRIVILEGES)),
+    Step("lmr_query", (handle(LMR), MASKS[LMR])),
+    Step("lmr_sync_rdma_read", (LMRS, OFFSETS, LENGTHS)),
+    Step("lmr_sync_rdma_write", (LMRS, OFFSETS, LENGTHS)),
+    Step("lmr_free", (handle(LMR),)),
+    Step("rmr_create", (new(RMR), handle(PZ))),
+    Step("rmr_query", (handle(RMR), MASKS[RMR])),
+    Step(
+        "rmr_bind",
+        (handle(RMR), LMRS, OFFSETS, LENGTHS, SOME_PRIVILEGES, handle(EP), REQUEST_FLAGS),
+    ),
+    Step("rmr_free", (handle(RMR),)),
+    Step("evd_create", (new(EVD), COUNTS, optional(CNO), EVD_FLAGS)),
+    Step("evd_query", (TAKEN_FROM, MASKS[EVD])),
+    Step("evd_resize", (handle(EVD), COUNTS)),
+    Step("evd_modify_cno", (handle(EVD), optional(CNO))),
+    Step("evd_enable", (handle(EVD),)),
+    Step("evd_disable", (handle(EVD),)),
+    Step("evd_set_unwaitable", (handle(EVD),)),
+    Step("evd_clear_unwaitable", (handle(EVD),)),
+    Step("evd_post_se", (handle(EVD),)),
+    Step("evd_dequeue", (TAKEN_FROM, own(CR))),
+    Step("evd_wait", (TAKEN_FROM, own(CR), MS, (1, 1, 1, 2, 0, 3))),
+    Step("evd_waiter", (TAKEN_FROM, SLEEP_MS, (1, 1, 1, 2, 0, 3))),
+    Step("evd_join", (own(CR),)),
+    Step("evd_free", (handle(EVD),)),
+    Step("cno_create", (new(CNO),)),
+    Step("cno_query", (handle(CNO), MASKS[CNO])),
+    Step("cno_wait", (handle(CNO), MS)),
+    Step("cno_waiter", (handle(CNO), SLEEP_MS)),
+    Step("cno_free", (handle(CNO),)),
+    Step("srq_create", (new(SRQ), handle(PZ), RECEIVES, (1, 2, 0))),
+    Step("srq_query", (handle(SRQ), MASKS[SRQ])),
+    Step("srq_resize", (handle(SRQ), RECEIVES)),
+    Step("srq_set_lw", (handle(SRQ), MARKS)),
+    Step("srq_post_recv", (handle(SRQ), LMRS, OFFSETS, LENGTHS)),
+    Step("srq_post_segments", (handle(SRQ), LMRS, LENGTHS, SEGMENTS)),
+    Step("srq_free", (handle(SRQ),)),
+    Step("ep_create", (new(EP), handle(PZ), *(handle(EVD) for _ in range(3)), DEPTHS, DEPTHS)),
     Step(
         "ep_create_flags",
-        (_new(EP), _handle(PZ), *(_handle(EVD) for _ in range(3)), _EP_FLAGS, _EP_FLAGS),
+        (new(EP), handle(PZ), *(handle(EVD) for _ in range(3)), EP_FLAGS, EP_FLAGS),
     ),
     Step(
         "ep_create_with_srq",
-        (_new(EP), _handle(PZ), *(_handle(EVD) for _ in range(3)), _handle(SRQ), _DEPTH, _DEPTH),
+        (new(EP), handle(PZ), *(handle(EVD) for _ in range(3)), handle(SRQ), DEPTHS, DEPTHS),
     ),
-    Step("ep_query", (_handle(EP), _MASKS[EP])),
-    Step("ep_get_status", (_handle(EP),)),
-    Step("ep_modify_pz", (_handle(EP), _handle(PZ))),
-    Step("ep_modify_depths", (_handle(EP), _DEPTH, _DEPTH)),
-    Step("ep_modify_handle", (_handle(EP), _HANDLE_FIELDS, _HANDLES)),
-    Step("ep_modify_number", (_handle(EP), _NUMBER_FIELDS, _NUMBERS)),
-    Step("ep_recv_query", (_handle(EP),)),
-    Step("ep_set_watermark", (_handle(EP), _MARK, _MARK)),
-    Step("ep_post_recv", (_handle(EP), _LMRS, _OFFSET, _LENGTH, _RECV_FLAGS)),
-    Step("ep_post_send", (_handle(EP), _LMRS, _OFFSET, _LENGTH, _FLAGS)),
-    Step("ep_post_recv_segments", (_handle(EP), _LMRS, _LENGTH, _SEGMENTS, _RECV_FLAGS)),
-    Step("ep_post_send_segments", (_handle(EP), _LMRS, _LENGTH, _SEGMENTS, _FLAGS)),
-    Step("ep_post_rdma_write", (_handle(EP), _LMRS, _LMRS, _LENGTH, _FLAGS)),
-    Step("ep_post_rdma_read", (_handle(EP), _LMRS, _LMRS, _LENGTH, _FLAGS)),
-    Step("ep_connect", (_handle(EP), _QUALIFIER, _PRIVATE)),
-    Step("ep_connect_within", (_handle(EP), _QUALIFIER, _PRIVATE, (BRIEFLY, SOON))),
-    Step("ep_dup_connect", (_handle(EP), _handle(EP), _PRIVATE)),
-    Step("ep_disconnect", (_handle(EP), (1, 0))),
-    Step("ep_reset", (_handle(EP),)),
-    Step("ep_free", (_handle(EP),)),
-    Step("psp_create", (_new(PSP), _PORTS, _handle(EVD))),
-    Step("psp_create_any", (_new(PSP), _handle(EVD))),
-    Step("psp_query", (_handle(PSP), _MASKS[PSP])),
-    Step("psp_free", (_handle(PSP),)),
-    Step("cr_query", (_handle(CR), _MASKS[CR])),
-    Step("rsp_create", (_new(RSP), _handle(EP), _handle(EVD))),
-    Step("rsp_query", (_handle(RSP), _MASKS[RSP])),
-    Step("rsp_free", (_handle(RSP),)),
-    Step("cr_accept", (_handle(CR), _optional(EP), _PRIVATE)),
-    Step("cr_handoff", (_handle(CR), _QUALIFIER)),
-    Step("cr_reject", (_handle(CR),)),
-    Step("handle_type", (_ANY,)),
-    Step("handle_set_context", (_ANY, (0, 1, 7))),
-    Step("handle_get_context", (_ANY,)),
+    Step("ep_query", (handle(EP), MASKS[EP])),
+    Step("ep_get_status", (handle(EP),)),
+    Step("ep_modify_pz", (handle(EP), handle(PZ))),
+    Step("ep_modify_depths", (handle(EP), DEPTHS, DEPTHS)),
+    Step("ep_modify_handle", (handle(EP), HANDLE_FIELDS, HANDLES)),
+    Step("ep_modify_number", (handle(EP), NUMBER_FIELDS, NUMBERS)),
+    Step("ep_recv_query", (handle(EP),)),
+    Step("ep_set_watermark", (handle(EP), MARKS, MARKS)),
+    Step("ep_post_recv", (handle(EP), LMRS, OFFSETS, LENGTHS, RECV_FLAGS)),
+    Step("ep_post_send", (handle(EP), LMRS, OFFSETS, LENGTHS, REQUEST_FLAGS)),
+    Step("ep_post_recv_segments", (handle(EP), LMRS, LENGTHS, SEGMENTS, RECV_FLAGS)),
+    Step("ep_post_send_segments", (handle(EP), LMRS, LENGTHS, SEGMENTS, REQUEST_FLAGS)),
+    Step("ep_post_rdma_write", (handle(EP), LMRS, LMRS, LENGTHS, REQUEST_FLAGS)),
+    Step("ep_post_rdma_read", (handle(EP), LMRS, LMRS, LENGTHS, REQUEST_FLAGS)),
+    Step("ep_connect", (handle(EP), QUALIFIER, PRIVATE_SIZES)),
+    Step("ep_connect_within", (handle(EP), QUALIFIER, PRIVATE_SIZES, (BRIEFLY, SOON))),
+    Step("ep_dup_connect", (handle(EP), handle(EP), PRIVATE_SIZES)),
+    Step("ep_disconnect", (handle(EP), (1, 0))),
+    Step("ep_reset", (handle(EP),)),
+    Step("ep_free", (handle(EP),)),
+    Step("psp_create", (new(PSP), PORTS, handle(EVD))),
+    Step("psp_create_any", (new(PSP), handle(EVD))),
+    Step("psp_query", (handle(PSP), MASKS[PSP])),
+    Step("psp_free", (handle(PSP),)),
+    Step("cr_query", (handle(CR), MASKS[CR])),
+    Step("rsp_create", (new(RSP), handle(EP), handle(EVD))),
+    Step("rsp_query", (handle(RSP), MASKS[RSP])),
+    Step("rsp_free", (handle(RSP),)),
+    Step("cr_accept", (handle(CR), optional(EP), PRIVATE_SIZES)),
+    Step("cr_handoff", (handle(CR), QUALIFIER)),
+    Step("cr_reject", (handle(CR),)),
+    Step("handle_type", (ANY,)),
+    Step("handle_set_context", (ANY, (0, 1, 7))),
+    Step("handle_get_context", (ANY,)),
 )
-STEPS: Mapping[str, Step] = {step.name: step for step in _ALL}
+STEPS: Mapping[str, Step] = {step.name: step for step in (*_ALL, *PEER_STEPS, *CHAINED)}
 
 # The objects of the calls, as a user names them on the command line.
-OBJECTS = tuple(dict.fromkeys(step.name.partition("_")[0] for step in _ALL if step.args))
+OBJECTS = tuple(
+    dict.fromkeys(step.name.partition("_")[0] for step in (*_ALL, *PEER_STEPS) if step.args)
+)
 
 
 # What all EPs of the first steps are made of.
@@ -260,11 +212,6 @@ def beginning() -> list[str]:
 _REQUEST = named(CR, 0)
 
 
-def _chain(first: str, *rest: str) -> list[str]:
-    """Steps of which each is taken only if the call before it succeeded."""
-    return [first, *(f"&{line}" for line in rest)]
-
-
 def _told(count: int, within: int = LONG) -> list[str]:
     """Waits for connection events."""
     return [f"evd_wait {named(EVD, CONNECTED)} {NULL} {within} 1"] * count
@@ -281,7 +228,7 @@ def _asks_psp(active: int) -> list[str]:
 
 def connection(active: int, passive: int) -> list[str]:
     """The steps that connect two EPs of the walk, as far as both may be connected now."""
-    return _chain(
+    return guarded(
         f"psp_query {named(PSP, 0)} {ALL}",
         *_asks_psp(active),
         f"cr_query {_REQUEST} {ALL}",
@@ -292,7 +239,7 @@ def connection(active: int, passive: int) -> list[str]:
 
 def reserved(active: int, passive: int) -> list[str]:
     """The steps that connect two EPs by an RSP, as far as both may be connected now."""
-    return _chain(
+    return guarded(
         f"rsp_create {named(RSP, 0)} {named(EP, passive)} {named(EVD, REQUESTS)}",
         *_asks(f"ep_connect {named(EP, active)} {named(RSP, 0)} 8"),
         f"cr_accept {_REQUEST} {NULL} 0",
@@ -306,7 +253,7 @@ def again() -> list[str]:
     """
     return [
         *connection(0, 1),
-        *_chain(
+        *guarded(
             _end(3),
             *_asks(f"ep_dup_connect {named(EP, 2)} {named(EP, 0)} 8"),
             *_asks(f"cr_handoff {_REQUEST} {named(PSP, 0)}"),
@@ -319,7 +266,7 @@ def again() -> list[str]:
 def refused(active: int) -> list[str]:
     """The steps by which a request to connect is rejected, and the EP is made usable again."""
     end = named(EP, active)
-    return _chain(
+    return guarded(
         f"psp_query {named(PSP, 0)} {ALL}",
         *_asks_psp(active),
         f"cr_reject {_REQUEST}",
@@ -331,13 +278,13 @@ def refused(active: int) -> list[str]:
 
 def disposed(what: str) -> list[str]:
     """The steps that ask something of a request that was rejected."""
-    return _chain(*_asks_psp(0), f"cr_reject {_REQUEST}", what.format(_REQUEST + FREED))
+    return guarded(*_asks_psp(0), f"cr_reject {_REQUEST}", what.format(_REQUEST + FREED))
 
 
 def parting(first: int, gracefully: int) -> list[str]:
     """The steps that end a connection, and make one of its ends usable again."""
     end = named(EP, first)
-    return _chain(
+    return guarded(
         f"ep_disconnect {end} {gracefully}",
         *_told(2, SOON),
         f"ep_get_status {end}",
@@ -351,15 +298,15 @@ def moved(field: int, evd: int) -> list[str]:
     end = named(EP, 1)
     return [
         *connection(0, 1),
-        *_chain(f"ep_disconnect {end} 0", *_told(2, SOON), f"ep_reset {end}"),
-        *_chain(
+        *guarded(f"ep_disconnect {end} 0", *_told(2, SOON), f"ep_reset {end}"),
+        *guarded(
             f"evd_create {named(EVD, evd)} 16 {NULL} {DTO_FLAG}",
             f"ep_modify_handle {end} {field} {named(EVD, evd)}",
             f"ep_query {end} {ALL}",
             f"ep_reset {named(EP, 0)}",
         ),
         *connection(0, 1),
-        *_chain(
+        *guarded(
             f"ep_post_recv {end} {named(LMR, 0)} 0 64 0",
             f"ep_post_recv {named(EP, 0)} {named(LMR, 0)} 0 64 0",
             f"ep_post_send {named(EP, 0)} {named(LMR, 0)} 64 8 0",
@@ -371,7 +318,7 @@ def moved(field: int, evd: int) -> list[str]:
 
 def message(sender: int, receiver: int) -> list[str]:
     """The steps by which a message goes from one EP to another, if they are connected."""
-    return _chain(
+    return guarded(
         f"ep_post_recv {named(EP, receiver)} {named(LMR, 0)} 0 64 0",
         f"ep_post_send {named(EP, sender)} {named(LMR, 0)} 64 64 0",
         f"evd_wait {named(EVD, RECEIVED)} {NULL} {SOON} 1",
@@ -382,7 +329,7 @@ def message(sender: int, receiver: int) -> list[str]:
 def shared(sender: int, sent: int) -> list[str]:
     """The steps by which a message comes to a receive of an SRQ, if the third EP is connected."""
     srq = named(SRQ, 0)
-    return _chain(
+    return guarded(
         f"srq_set_lw {srq} 1",
         f"srq_post_recv {srq} {named(LMR, 0)} 0 64",
         f"ep_post_send {named(EP, sender)} {named(LMR, 0)} 64 {sent} 0",
@@ -403,7 +350,7 @@ def unreaped(sender: int, asked: int) -> list[str]:
     ] * 3
     return [
         *connection(sender, 2),
-        *_chain(
+        *guarded(
             f"srq_set_lw {srq} 1",
             *posts,
             *sends,
@@ -424,20 +371,20 @@ def marked(asker: int) -> list[str]:
     srq, end, other = named(SRQ, 0), named(EP, 2), named(EP, 1 - asker)
     return [
         *connection(2, 1 - asker),
-        *_chain(
+        *guarded(
             *[f"srq_post_recv {srq} {named(LMR, 0)} 0 64"] * 3,
             f"srq_query {srq} {ALL}",
             f"srq_set_lw {srq} 3",
             f"evd_wait {named(EVD, ASYNC_SLOT)} {NULL} {BRIEFLY} 1",
         ),
-        *_chain(
+        *guarded(
             f"ep_disconnect {end} 0",
             *_told(2, SOON),
             f"ep_reset {end}",
             f"ep_reset {other}",
         ),
         *connection(2, 1 - asker),
-        *_chain(
+        *guarded(
             f"ep_post_send {other} {named(LMR, 0)} 64 8 0",
             f"evd_wait {named(EVD, RECEIVED)} {NULL} {SOON} 1",
             f"evd_waiter {named(EVD, ASYNC_SLOT)} {UNTIL_WOKEN} 1",
@@ -449,7 +396,7 @@ def marked(asker: int) -> list[str]:
 
 def remote(end: int, what: str) -> list[str]:
     """The steps that write or read remote memory, if the EP is connected."""
-    return _chain(
+    return guarded(
         f"ep_post_rdma_{what} {named(EP, end)} {named(LMR, 0)} {named(LMR, 0)} 64 0",
         f"evd_wait {named(EVD, REQUESTED)} {NULL} {SOON} 1",
     )
@@ -458,7 +405,7 @@ def remote(end: int, what: str) -> list[str]:
 def bind(end: int, lmr: int, flags: int) -> list[str]:
     """The steps that bind an RMR, if the EP is connected, and try to free the LMR below it."""
     bound, below = named(RMR, 0), named(LMR, lmr)
-    steps = _chain(
+    steps = guarded(
         f"rmr_create {bound} {named(PZ, 0)}",
         f"lmr_create {below} {named(PZ, 0)} {LOCAL if lmr else PRIVILEGES}",
         f"rmr_bind {bound} {below} 0 64 {PRIVILEGES} {named(EP, end)} {flags}",
@@ -473,7 +420,7 @@ def filled(count: int, asked: int) -> list[str]:
     """The steps that post receives to the SRQ and resize it, while they are posted."""
     srq = named(SRQ, 0)
     posts = [f"srq_post_recv {srq} {named(LMR, 0)} 64 64"] * count
-    return _chain(
+    return guarded(
         *posts, f"srq_query {srq} {ALL}", f"srq_resize {srq} {asked}", f"srq_query {srq} {ALL}"
     )
 
@@ -481,13 +428,13 @@ def filled(count: int, asked: int) -> list[str]:
 def posted(end: int, count: int) -> list[str]:
     """The steps that post receives to an EP, and ask how many it has."""
     posts = [f"ep_post_recv {named(EP, end)} {named(LMR, 0)} 64 64 0"] * count
-    return _chain(*posts, f"ep_recv_query {named(EP, end)}", f"ep_get_status {named(EP, end)}")
+    return guarded(*posts, f"ep_recv_query {named(EP, end)}", f"ep_get_status {named(EP, end)}")
 
 
 def events(count: int, least: int) -> list[str]:
     """The steps that post events to a software EVD with a CNO, and take them."""
     evd, cno = named(EVD, 4), named(CNO, 0)
-    return _chain(
+    return guarded(
         f"evd_create {evd} 16 {cno} {SOFTWARE_FLAG}",
         *[f"evd_post_se {evd}"] * count,
         f"cno_wait {cno} {BRIEFLY}",
@@ -503,7 +450,7 @@ _OWN = named(EVD, 4)
 def resized(what: str, length: int) -> list[str]:
     """The steps that ask something of a software EVD, and resize it while events are queued."""
     return [
-        *_chain(
+        *guarded(
             f"evd_create {_OWN} 4 {named(CNO, 0)} {SOFTWARE_FLAG}",
             what.format(_OWN),
             *[f"evd_post_se {_OWN}"] * 3,
@@ -527,12 +474,12 @@ def _asleep(least: int) -> list[str]:
 def woken(least: int) -> list[str]:
     """The steps that post as many events as a thread waits for."""
     posts = [f"evd_post_se {_OWN}"] * least
-    return _chain(*_asleep(least), *posts, f"evd_join {NULL}", f"evd_query {_OWN} {ALL}")
+    return guarded(*_asleep(least), *posts, f"evd_join {NULL}", f"evd_query {_OWN} {ALL}")
 
 
 def woken_of_cno() -> list[str]:
     """The steps that post an event to an EVD, while a thread waits on its CNO."""
-    return _chain(
+    return guarded(
         _asleep(1)[0],
         f"cno_waiter {named(CNO, 0)} {UNTIL_WOKEN}",
         f"evd_post_se {_OWN}",
@@ -544,7 +491,7 @@ def woken_of_cno() -> list[str]:
 def beside(what: str) -> list[str]:
     """The steps that ask something of an EVD on which a thread waits, and then wake the thread."""
     return [
-        *_chain(*_asleep(1), what.format(_OWN)),
+        *guarded(*_asleep(1), what.format(_OWN)),
         f"evd_post_se {_OWN}",
         f"evd_join {NULL}",
         f"evd_query {_OWN} {ALL}",
@@ -558,7 +505,7 @@ def flagged(received: int, requested: int) -> list[str]:
     own, first, second = named(EP, 3), named(EVD, 6), named(EVD, 7)
     end = f"{own} {named(PZ, 0)} {first} {second} {named(EVD, CONNECTED)} {received} {requested}"
     return [
-        *_chain(
+        *guarded(
             f"evd_create {first} 16 {NULL} {DTO_FLAG}",
             f"evd_create {second} 16 {NULL} {DTO_FLAG}",
             f"ep_create_flags {end}",
@@ -567,7 +514,7 @@ def flagged(received: int, requested: int) -> list[str]:
         ),
         f"evd_wait {second} {NULL} 0 2",
         *connection(3, 1),
-        *_chain(
+        *guarded(
             f"ep_post_recv {own} {named(LMR, 0)} 0 64 {UNSIGNALLED & received}",
             f"ep_post_send {named(EP, 1)} {named(LMR, 0)} 64 64 {SOLICITED}",
             f"evd_wait {first} {NULL} {SOON} 1",
@@ -582,7 +529,7 @@ def flagged(received: int, requested: int) -> list[str]:
 def unanswered(end: int) -> list[str]:
     """The steps by which the time to connect is over, and the EP is made usable again."""
     asking = named(EP, end)
-    return _chain(
+    return guarded(
         f"ep_connect_within {asking} {named(PSP, 0)} 8 {BRIEFLY}",
         f"ep_query {asking} {ALL}",
         *_told(1),
@@ -594,7 +541,7 @@ def unanswered(end: int) -> list[str]:
 def deep(count: int) -> list[str]:
     """The steps that fill an SRQ of their own."""
     srq = named(SRQ, 4)
-    steps = _chain(
+    steps = guarded(
         f"srq_create {srq} {named(PZ, 0)} {count} 1",
         *[f"srq_post_recv {srq} {named(LMR, 0)} 0 8"] * count,
         f"srq_query {srq} {ALL}",
@@ -608,7 +555,7 @@ def other_ia() -> list[str]:
     flags = (DTO_FLAG, DTO_FLAG | RMR_BIND_FLAG, CONNECTION_FLAG, CR_FLAG)
     zone = named(PZ, OTHER)
     made_of = " ".join(map(str, (zone, *evds[:3])))
-    return _chain(
+    return guarded(
         "ia_open 64",
         f"pz_create {zone}",
         f"lmr_create {named(LMR, OTHER)} {zone} {PRIVILEGES}",
@@ -626,7 +573,7 @@ def other_marked(slot: int, own: int, others: int) -> list[str]:
     """
     return [
         *other_ia(),
-        *_chain(
+        *guarded(
             f"srq_set_lw {named(SRQ, slot)} 2",
             f"evd_wait {named(EVD, own)} {NULL} {SOON} 1",
         ),
@@ -639,7 +586,7 @@ def across(from_own: bool) -> list[str]:
     own, other = 0, OTHER
     asks, answers = (own, other) if from_own else (other, own)
     request = named(CR, answers)
-    return _chain(
+    return guarded(
         f"psp_query {named(PSP, answers)} {ALL}",
         f"ep_connect {named(EP, asks)} {named(PSP, answers)} 16",
         f"evd_wait {named(EVD, answers + REQUESTS)} {request} {LONG} 1",
@@ -681,7 +628,7 @@ def closed(gracefully: int) -> list[str]:
 def endless(least: int, *ends: str) -> list[str]:
     """The steps that end the wait of a thread which has no timeout."""
     return [
-        *_chain(
+        *guarded(
             f"evd_create {_OWN} 16 {NULL} {SOFTWARE_FLAG}",
             f"evd_waiter {_OWN} {ENDLESSLY} {least}",
             *ends,
@@ -695,7 +642,7 @@ def endless(least: int, *ends: str) -> list[str]:
 
 def endless_of_cno() -> list[str]:
     """The same for a wait on a CNO."""
-    return _chain(
+    return guarded(
         f"evd_create {_OWN} 16 {named(CNO, 0)} {SOFTWARE_FLAG}",
         f"cno_waiter {named(CNO, 0)} {ENDLESSLY}",
         f"evd_post_se {_OWN}",
@@ -708,7 +655,7 @@ def endless_connection() -> list[str]:
     """The same for a wait that the acceptance of a request ends."""
     waits = f"evd_waiter {named(EVD, CONNECTED)} {ENDLESSLY} 1"
     return [
-        *_chain(
+        *guarded(
             f"psp_query {named(PSP, 0)} {ALL}",
             waits,
             *_asks_psp(0),
@@ -723,7 +670,7 @@ def endless_connection() -> list[str]:
 def endless_message(sender: int, receiver: int) -> list[str]:
     """The same for a wait that a message ends, if the EPs are connected."""
     return [
-        *_chain(
+        *guarded(
             f"ep_post_recv {named(EP, receiver)} {named(LMR, 0)} 0 64 0",
             f"evd_waiter {named(EVD, RECEIVED)} {ENDLESSLY} 1",
             f"ep_post_send {named(EP, sender)} {named(LMR, 0)} 64 64 0",
@@ -825,8 +772,11 @@ OPENINGS = (connection(0, 1), connection(0, 2), connection(2, 1), reserved(0, 1)
 # their steps be thinned out.
 _CHAINS_OF_ALL, _BURSTS_OF_ALL, _FREED_OF_ALL, _CONNECTED_OF_ALL = 1 / 5, 1 / 15, 1 / 15, 2 / 3
 _BURST = (3, 8)
-# So many programs have a second IA from the beginning.
-_OTHER_OF_ALL = 1 / 3
+# So many programs have a second IA from the beginning; so many have a peer on this host. On two
+# hosts all have one.
+_OTHER_OF_ALL, _PEER_OF_ALL = 1 / 3, 1 / 5
+# So many chains of a program that has a peer are with the peer.
+_PEER_CHAINS_OF_ALL = 2 / 3
 _LEFT_OUT = (0.0, 0.1, 0.5, 0.8)
 
 # What frees an object of a kind.
@@ -850,9 +800,11 @@ class Programs:
     Each goes without some of the steps, so that what others undo can pile up (swarm).
     """
 
-    def __init__(self, objects: Sequence[str], most: int, seed: int) -> None:
-        self._names = [name for name in STEPS if _is_of(name, objects)]
+    def __init__(self, objects: Sequence[str], most: int, seed: int, hosts: int = 1) -> None:
+        self._names = [step.name for step in _ALL if _is_of(step.name, objects)]
         self._chains = [chain for chain in CHAINS if _of_objects(chain, objects)]
+        peers = all(_of_objects(chain, objects) for chain in PEER_CHAINS)
+        self._peers = (1.0 if hosts > 1 else _PEER_OF_ALL) if peers else 0.0
         self._most = most
         self._seed = seed
 
@@ -862,13 +814,18 @@ class Programs:
         left_out = draw.choice(_LEFT_OUT)
         names = [name for name in self._names if draw.random() >= left_out] or self._names
         lines = beginning()
-        if len(self._chains) == len(CHAINS) and draw.random() < _CONNECTED_OF_ALL:
+        peer = self._peers > 0 and draw.random() < self._peers
+        if peer:
+            lines += draw.choice(PEER_OPENINGS)
+            names = [*names, *(step.name for step in PEER_STEPS)]
+        elif len(self._chains) == len(CHAINS) and draw.random() < _CONNECTED_OF_ALL:
             lines += draw.choice(OPENINGS)
         if len(self._chains) == len(CHAINS) and draw.random() < _OTHER_OF_ALL:
             lines += other_ia()
         for _ in range(draw.randint(self._most // 2, self._most)):
             if self._chains and draw.random() < _CHAINS_OF_ALL:
-                lines += draw.choice(self._chains)
+                with_peer = peer and draw.random() < _PEER_CHAINS_OF_ALL
+                lines += draw.choice(PEER_CHAINS if with_peer else self._chains)
             elif draw.random() < _BURSTS_OF_ALL:
                 lines += self.burst(STEPS[draw.choice(names)], draw)
             elif draw.random() < _FREED_OF_ALL:
@@ -901,7 +858,7 @@ class Programs:
         ends = _ENDS.get(number // BY_KIND)
         if ends not in self._names or number % BY_KIND >= FREED or "create" in name:
             return [" ".join((name, *args))]
-        return _chain(f"{ends} {number}", " ".join((name, str(number + FREED), *args[1:])))
+        return guarded(f"{ends} {number}", " ".join((name, str(number + FREED), *args[1:])))
 
 
 def _is_on(step: Step, number: int) -> bool:

@@ -22,11 +22,11 @@ DEADLINE_MS = 60_000
 
 def planned(hosts: int) -> Planned:
     """A walk in this mode."""
-    return Planned(CASE, hosts, 0, False, DEADLINE_MS, (), "puppet/puppet.c", 0)
+    return Planned(CASE, hosts, 1, False, DEADLINE_MS, (), "puppet/puppet.c", 0)
 
 
 class Walker:
-    """Walks on one host of an assignment, one walk after another."""
+    """Walks on one host of an assignment, one walk after another; a second host is the peer's."""
 
     def __init__(
         self,
@@ -38,6 +38,7 @@ class Walker:
         """`emit` gets the records of what happens besides walks: hosts that are up, incidents."""
         self._testbed = Testbed(assignment, hosts, "explore", quiet)
         self._planned = planned(hosts)
+        self.hosts = hosts
         self.ia = ia
         self._emit = emit or (lambda record: None)
         self.declared: dict[str, Any] = {}  # of the IA, once a walk was taken
