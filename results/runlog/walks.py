@@ -11,8 +11,8 @@ from results.errors import RunnerError
 CASE = "explore/walk"
 
 # What a walk ends as if nothing is wrong with it. It has no clause: the harness makes it FAIL for
-# an event that names what it cannot name. BLOCKED is a walk whose peer could not continue, since its
-# connection was gone, say; the specification has judged the peer's calls.
+# an event that names what it cannot name. BLOCKED is a walk whose peer could not continue: its
+# connection was gone, say. The specification has judged the peer's calls.
 KEPT = frozenset(("PASS", "NOTE", "UNSUPPORTED", "BLOCKED"))
 WRONG = frozenset(("FAIL", "CRASH", "TIMEOUT"))
 # The clause that the puppet's own check is of.
