@@ -5,7 +5,9 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from results.model.run import Attempt, Call, Case, Check, Stack, Walk
+from results.model.attempt import Attempt
+from results.model.evidence import Call, Check, Stack
+from results.model.run import Case, Walk
 
 _BEFORE = 20
 _WINDOW = 60

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from reports.html.html_env import environment, style
-from results.model.run import KEPT, NOT_KEPT, UNKNOWN, Clause, Run, hosts_word
+from results.model.attempt import KEPT, NOT_KEPT, UNKNOWN
+from results.model.run import Clause, Run, hosts_word
 
 _WIDTH = 960
 _HEIGHT = 220

@@ -14,7 +14,8 @@ from markupsafe import Markup
 from reports.html.html_env import TEMPLATES, digest, environment, style
 from reports.md_escape import code, plain
 from results.analysis.profiles import profiles
-from results.model.run import KEPT, NOT_KEPT, Clause, Run, Verdict
+from results.model.attempt import KEPT, NOT_KEPT, Verdict
+from results.model.run import Clause, Run
 
 FORMAT = 1
 _NOTHING = "not run"

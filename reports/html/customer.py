@@ -8,8 +8,9 @@ from pathlib import Path
 
 from reports.html.html_env import environment
 from results.analysis import features, waivers
-from results.analysis.causes import advice, causes, unknown_causes
 from results.analysis.profiles import profiles
+from results.causes.advice import advice
+from results.causes.grouping import causes, unknown_causes
 from results.errors import ReportError
 from results.model.run import Run
 from results.runlog.printable import printable

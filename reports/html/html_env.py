@@ -8,7 +8,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from results.model.run import KEPT, NOT_KEPT, Verdict, hosts_word
+from results.model.attempt import KEPT, NOT_KEPT, Verdict
+from results.model.run import hosts_word
 
 TEMPLATES = Path(__file__).parent / "templates"
 

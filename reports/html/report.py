@@ -27,7 +27,6 @@ from reports.html.fork_helper import in_halves
 from reports.html.html_env import TEMPLATES, digest, environment, style
 from reports.html.trace_html import SharedLines, lines
 from results.analysis import features, waivers
-from results.analysis.causes import advice, causes, unknown_causes
 from results.analysis.differences import warnings
 from results.analysis.pairs import pairs
 from results.analysis.profiles import CORE, MEMBERS, of, profiles, title
@@ -35,20 +34,11 @@ from results.analysis.profiles import CRITERIA as PROFILE_CRITERIA
 from results.analysis.proof import Proven, faults_of, reasons
 from results.analysis.sentences import Sentence, Words, sentences
 from results.analysis.tables import pictures, tables
-from results.model.run import (
-    CRITERIA,
-    KEPT,
-    NOT_KEPT,
-    UNKNOWN,
-    Attempt,
-    Case,
-    Clause,
-    Fabric,
-    Run,
-    Trouble,
-    Verdict,
-    worst,
-)
+from results.causes.advice import advice
+from results.causes.grouping import causes, unknown_causes
+from results.model.attempt import KEPT, NOT_KEPT, UNKNOWN, Attempt, Verdict, worst
+from results.model.evidence import Trouble
+from results.model.run import CRITERIA, Case, Clause, Fabric, Run
 
 _FULL_FINDINGS = 100
 _BUNDLE = 256

@@ -12,7 +12,7 @@ from functools import lru_cache
 from markupsafe import Markup, escape
 
 from reports.evidence_text import Line, duration, pair, returned
-from results.model.run import Call, Check
+from results.model.evidence import Call, Check
 
 # So many different texts and lists of arguments are escaped once.
 _SHARED = 1 << 13

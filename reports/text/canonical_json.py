@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from results.analysis.causes import Cause, causes
 from results.analysis.profiles import CRITERIA, profiles
 from results.analysis.waivers import accepted, judge, waived
+from results.causes.cause import Cause
+from results.causes.grouping import causes
 from results.model.run import Case, Clause, Run, Subject, Waiver
 
 FORMAT = 1

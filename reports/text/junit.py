@@ -8,10 +8,12 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from reports.evidence_text import attempt_text, finding_text, teardown_text
 from results.analysis import features
-from results.analysis.causes import advice, causes
 from results.analysis.profiles import CRITERIA, profiles
 from results.analysis.waivers import waived
-from results.model.run import NOT_KEPT, Attempt, Case, Run, Verdict, Waiver, hosts_word
+from results.causes.advice import advice
+from results.causes.grouping import causes
+from results.model.attempt import NOT_KEPT, Attempt, Verdict
+from results.model.run import Case, Run, Waiver, hosts_word
 
 _ERRORS = frozenset(
     {Verdict.CRASH, Verdict.TIMEOUT, Verdict.CONTRADICTED, Verdict.BLOCKED, Verdict.ERROR}

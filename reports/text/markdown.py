@@ -7,10 +7,13 @@ from reports.evidence_text import done, expected, walked
 from reports.md_escape import code as _code
 from reports.md_escape import plain as _plain
 from results.analysis import features, waivers
-from results.analysis.causes import Cause, advice, causes, unknown_causes
 from results.analysis.differences import warnings
 from results.analysis.profiles import CRITERIA, profiles
-from results.model.run import Attempt, Case, Clause, Run, Verdict, Waiver, hosts_word
+from results.causes.advice import advice
+from results.causes.cause import Cause
+from results.causes.grouping import causes, unknown_causes
+from results.model.attempt import Attempt, Verdict
+from results.model.run import Case, Clause, Run, Waiver, hosts_word
 
 _LISTED = 20
 _ALSO = 8

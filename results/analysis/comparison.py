@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from results.analysis.causes import Cause, grouped
+from results.causes.cause import Cause
+from results.causes.grouping import grouped
 from results.errors import ReportError
-from results.model.run import KEPT, NOT_KEPT, UNKNOWN, Breakage, Clause, Run, Verdict
+from results.model.attempt import KEPT, NOT_KEPT, UNKNOWN, Verdict
+from results.model.run import Breakage, Clause, Run
 
 # What tells of a day and a host, and not of the provider.
 _OF_A_DAY = frozenset({"ia_address_ptr"})

@@ -4,7 +4,8 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from results.model.run import NOT_KEPT, UNKNOWN, Case, Run, Verdict, worst
+from results.model.attempt import NOT_KEPT, UNKNOWN, Verdict, worst
+from results.model.run import Case, Run
 
 Place = tuple[str, ...]
 

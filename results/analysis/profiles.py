@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from results.analysis.features import how
-from results.model.run import KEPT, NOT_KEPT, Clause, Run, Verdict
+from results.model.attempt import KEPT, NOT_KEPT, Verdict
+from results.model.run import Clause, Run
 
 CORE = "core"
 REGISTRY = "registry"

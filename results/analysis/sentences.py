@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from results.model.run import Clause, Page, Run, Verdict, worst
+from results.model.attempt import Verdict, worst
+from results.model.run import Clause, Page, Run
 
 _MANY = 4
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from results.model.run import KEPT, NOT_KEPT, Clause, Run, Verdict, Waiver
+from results.model.attempt import KEPT, NOT_KEPT, Verdict
+from results.model.run import Clause, Run, Waiver
 
 _WAS_KEPT = "its clause was kept"
 

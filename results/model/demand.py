@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 
-from results.model.run import Call, Check
+from results.model.evidence import Call, Check
 
 _SUCCESS = "DAT_SUCCESS"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import zstandard
 
-from results.model.run import Call, Check, Crash, Evidence, Stack
+from results.model.evidence import Call, Check, Crash, Evidence, Stack
 from results.tempfile_buffer import Spill
 
 # Level 1 takes twice as long for a quarter less.

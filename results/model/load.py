@@ -7,21 +7,14 @@ from typing import Any
 
 from results.errors import ReportError
 from results.gc_pause import uncollected
+from results.model.attempt import KEPT, NOT_KEPT, UNKNOWN, Attempt, Verdict
 from results.model.demand import demand
+from results.model.evidence import UNASKED, Call, Check, Crash, Evidence, Stack, Trouble
 from results.model.evidence_store import Store
 from results.model.run import (
-    KEPT,
-    NOT_KEPT,
-    UNASKED,
-    UNKNOWN,
-    Attempt,
-    Call,
     Case,
-    Check,
     Clause,
-    Crash,
     End,
-    Evidence,
     Explored,
     Fabric,
     Fault,
@@ -32,12 +25,9 @@ from results.model.run import (
     Proof,
     Ruling,
     Run,
-    Stack,
     Subject,
     Suite,
-    Trouble,
     Undeclared,
-    Verdict,
     Waiver,
     Walk,
     hosts_word,

@@ -546,7 +546,7 @@ def _refuse_unused(path: Path | None, run_: "Run") -> int:
 def _taken(run_: "Run", code: int) -> int:
     """The exit code of a run that ended with `code`, where its findings may all be waived."""
     from results.analysis.waivers import accepted
-    from results.model.run import UNKNOWN
+    from results.model.attempt import UNKNOWN
 
     if code != records.NOT_CONFORMANT or not accepted(run_):
         return code

@@ -14,9 +14,11 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from results.analysis.causes import Cause, causes
+from results.causes.cause import Cause
+from results.causes.grouping import causes
+from results.model.attempt import Verdict
 from results.model.load import load
-from results.model.run import Run, Verdict
+from results.model.run import Run
 
 FINDINGS = Path(__file__).parents[2] / "docs" / "findings"
 LIBRARY = "libdaplofa.so.2"

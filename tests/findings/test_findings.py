@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from results.analysis.causes import causes
+from results.causes.grouping import causes
 from results.model.load import load
 from tests.findings import __main__ as findings
 from tests.reports.synthetic_run import SyntheticRun, call, check

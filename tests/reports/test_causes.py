@@ -10,7 +10,8 @@ import pytest
 
 from reports.evidence_text import finding_text
 from reports.render import render
-from results.analysis.causes import advice, causes, unknown_causes
+from results.causes.advice import advice
+from results.causes.grouping import causes, unknown_causes
 from results.model.load import load
 from tests.reports.html_page import Page
 from tests.reports.synthetic_run import Record, SyntheticRun, call, check

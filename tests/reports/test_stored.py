@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from reports.render import FORMATS, NAMES, render
+from results.model.attempt import Attempt
 from results.model.load import attempt_of, light, load
-from results.model.run import Attempt, Run
+from results.model.run import Run
 from tests.reports.synthetic_run import read_lines, red_run
 from tests.reports.test_html import deadlocked
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from results.errors import ReportError
+from results.model.attempt import Verdict
 from results.model.load import load
-from results.model.run import Verdict
 from results.runlog.chain import START, broken, linked
 from tests.reports.synthetic_run import (
     Record,

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from reports.evidence_text import finding_text
 from reports.render import replace
-from results.analysis.causes import Cause, causes, unknown_causes
+from results.causes.cause import Cause
+from results.causes.grouping import causes, unknown_causes
 from results.model.run import Run
 
 # GitLab reads this file as a code quality report.

@@ -9,8 +9,9 @@ from typing import Any
 
 from reports.evidence_text import call_text, stacks
 from results.errors import InputError, ReportError, RunnerError
+from results.model.evidence import Check
 from results.model.load import attempt_of, beside, load
-from results.model.run import Check, Run, Walk
+from results.model.run import Run, Walk
 from results.runlog import records
 from results.runlog.records import Record
 from runners import runs

@@ -12,11 +12,14 @@ from rich.text import Text
 
 from reports.evidence_text import finding_text, walked
 from results.analysis import features, waivers
-from results.analysis.causes import Cause, advice, causes, unknown_causes
 from results.analysis.differences import warnings
 from results.analysis.pairs import pairs
 from results.analysis.profiles import CRITERIA, profiles
-from results.model.run import NOT_KEPT, Attempt, Case, Run, Verdict, Waiver
+from results.causes.advice import advice
+from results.causes.cause import Cause
+from results.causes.grouping import causes, unknown_causes
+from results.model.attempt import NOT_KEPT, Attempt, Verdict
+from results.model.run import Case, Run, Waiver
 from runners.campaign.plan.plan import mode
 from runners.campaign.schedule.progress import STYLES, one_line
 

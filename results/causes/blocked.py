@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What hides behind a call that blocked a case."""
+
+from collections.abc import Collection, Iterator
+
+from results.causes.checks import NUMBER, UNWRITTEN, keys_of_event
+from results.causes.crash_hang import key_of_crash, key_of_hang
+from results.causes.keys import Key
+from results.causes.shown import ANSWER, is_of_event
+from results.model.attempt import Attempt
+
+
+def keys_of_blocked(
+    attempt: Attempt, harmless: Collection[str], broken: Collection[str]
+) -> Iterator[Key]:
+    """The same of a case that a call blocked. What failed in it, if a control found the call
+    broken, is not the cause.
+    """
+    # A promise that is kept where it is judged says nothing of what blocked here.
+    if attempt.promise in broken:
+        yield "clause", attempt.promise
+    said = attempt.deviation
+    # The call that blocked it is the first that deviates.
+    if said and said.call == attempt.blocked and said.clause not in harmless:
+        yield "model", said.clause, said.call
+    # An object that a call has changed instead of refusing to may take no more.
+    if said and said.grants and said.clause in broken and attempt.promise not in broken:
+        yield "granted", *said.told
+    if UNWRITTEN.match(attempt.refusal):
+        yield "unwritten", attempt.blocked
+    if attempt.in_vain:
+        yield "control", attempt.blocked
+    elif attempt.crash and not attempt.crash.teardown:
+        yield key_of_crash(attempt)
+    elif attempt.pending and attempt.stacks:
+        yield key_of_hang(attempt, None)
+    else:
+        yield from _keys_of_step(attempt)
+
+
+def _keys_of_step(attempt: Attempt) -> Iterator[Key]:
+    """The same of a step that saw a wrong answer, event or value."""
+    check = attempt.failed_check
+    if check is not None and is_of_event(check):
+        yield from keys_of_event(check, attempt.blocked)
+    elif ANSWER.match(attempt.refusal):
+        yield "refused", attempt.blocked, attempt.refusal.split(",")[0]
+    else:
+        if check is not None and check.compared:
+            yield "value", attempt.blocked, check.compared
+        # Numbers differ from case to case.
+        yield "blocked", attempt.blocked, NUMBER.sub("", attempt.refusal)

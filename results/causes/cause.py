@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A cause: findings that came about in one way, and its name."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from results.causes.sentences import what_it_did, what_was_wrong
+from results.causes.shown import call_of, is_of_event, last_call
+from results.model.attempt import Verdict, worst
+from results.model.run import REGISTRY, Case, Clause
+
+_LONGEST = 200
+_CALLS = 3
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Findings that came about in one way: `cases` in the order of the catalogue, the DAT `calls`
+    in which it showed, and `what` it was in words. `blocked` are the cases that were not judged
+    because of it; it has only these where no clause about it failed.
+    """
+
+    cases: tuple[Case, ...]
+    calls: tuple[str, ...]
+    what: str
+    blocked: tuple[Case, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst that it led to."""
+        return worst(case.worst for case in self.cases or self.blocked) or Verdict.NOT_RUN
+
+    @property
+    def example(self) -> Case:
+        """The first case that it led to the worst in."""
+        return next(case for case in self.cases or self.blocked if case.worst is self.verdict)
+
+    @property
+    def clauses(self) -> Sequence[Clause]:
+        """The clauses that failed by it, each once."""
+        return clauses_of(self.cases)
+
+    @property
+    def reach(self) -> int:
+        """How many clauses it failed or blocked."""
+        return len(clauses_of((*self.cases, *self.blocked)))
+
+    @property
+    def extent(self) -> str:
+        """In how many clauses: "1 clause", "12 clauses, and blocks 284 more"."""
+        count, blocked = len(self.clauses), len(clauses_of(self.blocked))
+        said = _counted(count or blocked)
+        return f"{said}, and blocks {blocked} more" if count and blocked else said
+
+    @property
+    def is_registrys(self) -> bool:
+        """Whether all that failed by it is about clauses of the registry."""
+        return bool(self.cases) and all(clause.blame == REGISTRY for clause in self.clauses)
+
+    @property
+    def name(self) -> str:
+        """In one line: the calls, and what was wrong with them."""
+        return f"{self._where}: {self.what}" if self._where else self.what
+
+    @property
+    def sentence(self) -> str:
+        """The same as a sentence about the product, for a reader who knows the calls only."""
+        attempt, where = self.example.decisive, self._where
+        said = what_it_did(attempt) if attempt and where else ""
+        if ", seen in " in where and said.startswith(" "):
+            where += ","
+        return f"{where}{said}." if said else f"{self.name}."
+
+    @property
+    def _where(self) -> str:
+        """The calls. Where other calls answered what they should not, the call whose page has all
+        clauses that failed is before them.
+        """
+        shown = ", ".join(self.calls[:_CALLS])
+        if len(self.calls) > _CALLS:
+            shown += f" and {len(self.calls) - _CALLS} more calls"
+        pages = {clause.page for clause in self.clauses}
+        failed = self.verdict is Verdict.FAIL and not self.is_registrys
+        if shown and failed and len(pages) == 1 and not pages & {*self.calls}:
+            shown = f"{pages.pop()}, seen in {shown}"
+        return shown
+
+
+def clauses_of(cases: Iterable[Case]) -> Sequence[Clause]:
+    return tuple({case.clause.id: case.clause for case in cases}.values())
+
+
+def _counted(clauses: int) -> str:
+    return "1 clause" if clauses == 1 else f"{clauses} clauses"
+
+
+def cause_of(cases: Sequence[Case]) -> Cause:
+    failed = tuple(case for case in cases if case.worst is not Verdict.BLOCKED)
+    blocked = tuple(case for case in cases if case.worst is Verdict.BLOCKED)
+    attempts = [case.decisive for case in failed or blocked if case.decisive]
+    calls = dict.fromkeys(call for attempt in attempts if (call := call_of(attempt)))
+    example = Cause(failed, (), "", blocked).example.decisive
+    check = example.failed_check if example else None
+    if len(calls) > 1 and check is not None and is_of_event(check):
+        # It is seen behind many calls, by those that take events.
+        taking = (last_call(attempt) for attempt in attempts)
+        calls = dict.fromkeys(call.name for call in taking if call)
+    what = " ".join(what_was_wrong(example).split()) if example else ""
+    shown = what if len(what) <= _LONGEST else f"{what[:_LONGEST]}..."
+    return Cause(failed, tuple(calls), shown, blocked)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which checks that failed say the same: by the answer, the event, the value or the site."""
+
+import re
+from collections.abc import Iterator
+
+from results.causes.handles import takes_freed
+from results.causes.keys import Key
+from results.causes.shown import (
+    ANSWER,
+    SUCCESS,
+    call_of,
+    is_missing_connection,
+    is_named,
+    is_of_answer,
+    is_of_event,
+)
+from results.model.attempt import Attempt
+from results.model.evidence import Call, Check
+
+_INVALID = "DAT_INVALID_PARAMETER"
+NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
+# An attempt to connect that comes to nothing has many causes: these are of one call each.
+_LOST = ("DAT_CONNECTION_EVENT_TIMED_OUT", "DAT_CONNECTION_EVENT_UNREACHABLE")
+# A refusal that every call has for many reasons.
+_SCARCE = "DAT_INSUFFICIENT_RESOURCES"
+# A thread that had to wait in its call, and came back refused.
+_CAME_BACK = re.compile(r"it returned (DAT_(?!SUCCESS|TIMEOUT_EXPIRED|QUEUE_EMPTY)\w+)")
+# Bytes that arrived, and are not those that were sent, as the checks of them say it.
+_OTHER_BYTES = re.compile(
+    r"byte \d+ of \d+ is (0x|what belongs at )|(a message|message \d+) is not whole"
+    r"|.* other bytes than were sent|.* is not what the RDMA brought"
+)
+# What a call is seen to leave unwritten, by a check of it and by a step that needs it.
+UNWRITTEN = re.compile(r"\w+ is not written\b|DAT_SUCCESS, with a value left unwritten$")
+
+
+def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator[Key]:
+    """The same of a check that failed: its site, and the wrong answer of the call."""
+    culprit = attempt.culprit
+    call = call_of(attempt)
+    answer = ANSWER.match(check.seen)
+    refused = answer is not None and answer[0] != SUCCESS
+    if is_of_event(check):
+        yield from keys_of_event(check, call)
+        return
+    # A loop over kinds checks the answers of several calls, and of several kinds, at one place.
+    if not (refused and is_of_answer(attempt)):
+        yield "site", check.file, check.line, last.name if last else ""
+        if culprit:
+            yield "site", check.file, check.line, culprit.name
+    if is_missing_connection(check):
+        # However the case looked for it.
+        yield "missing", call, tuple(name.split(" ")[0] for name in check.expected)
+    if UNWRITTEN.match(check.seen):
+        yield "unwritten", call
+    if back := _CAME_BACK.match(check.seen):
+        yield "refused", call, back[1]
+    if _OTHER_BYTES.match(check.seen):
+        yield "bytes", call
+    if check.is_condition:
+        # A step that needs the same says the same.
+        yield "blocked", call, NUMBER.sub("", check.seen)
+    if answer and refused and culprit and culprit.ret == answer[0]:
+        # Whatever was expected instead, and wherever it was checked.
+        yield "refused", call, answer[0]
+    if (parameter := _granted_parameter(attempt, check)) and culprit:
+        yield "parameter", culprit.name, parameter
+    if is_of_answer(attempt):
+        # One wrong code, with its subtype, comes from one place, whichever call it is seen in.
+        known = refused and "," in check.seen and not check.seen.startswith(_SCARCE)
+        # A call that took the handle of an object that is gone has answered for itself.
+        answers = last.name if last and takes_freed(last) and last.ret == check.seen else call
+        yield "answer", check.expected, check.seen, "" if known else answers
+    elif culprit and is_named(check):
+        # One name told for another, whatever the check calls it.
+        yield "named", call, check.expected, check.seen
+    if check.field and culprit and not is_of_answer(attempt):
+        # A flag or a number that is wrong in one field comes from one place.
+        yield "value", call, check.field
+
+
+def _granted_parameter(attempt: Attempt, check: Check) -> str:
+    """The parameter that a call was asked about alone, if it granted that and did something else. A
+    parameter that is ignored keeps its value, and takes one that no object can have.
+    """
+    call = attempt.culprit
+    if call is None or call.ret != SUCCESS:
+        return ""
+    if is_of_answer(attempt) and check.expected != (_INVALID,):
+        return ""
+    masks = [value for name, value in call.args if name.endswith("_mask")]
+    return next(filter(ANSWER.fullmatch, masks), "")
+
+
+def keys_of_event(check: Check, call: str) -> Iterator[Key]:
+    """The same of an event of a wrong number: it comes from one place, whichever call takes it."""
+    expected = tuple(name.split(" ")[0] for name in check.expected)
+    yield "event", expected, check.seen, call if check.seen in _LOST else ""

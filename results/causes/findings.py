@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What one finding is known by, however it ended."""
+
+from collections.abc import Collection, Iterator
+
+from results.causes.blocked import keys_of_blocked
+from results.causes.checks import keys_of_check
+from results.causes.crash_hang import key_of_crash, key_of_hang
+from results.causes.keys import Key
+from results.causes.shown import last_call
+from results.model.attempt import Attempt, Verdict
+
+
+def keys_of(attempt: Attempt, harmless: Collection[str], broken: Collection[str]) -> Iterator[Key]:
+    """What another finding must share with this one, any of it, to be of the same cause. `broken`
+    are the cases that were not kept.
+    """
+    if attempt.blocked:
+        yield from keys_of_blocked(attempt, harmless, broken)
+        return
+    # Its first call that deviates is what broke; what it saw later follows from that.
+    if attempt.deviates_from and attempt.deviates_from not in harmless:
+        call = attempt.deviating_call
+        yield "model", attempt.deviates_from, call.name if call else ""
+    if told := attempt.checked_deviation:
+        # It is what the check looked at, whatever cases survive it.
+        yield "told", *told.told
+        if told.grants:
+            yield "granted", *told.told
+    check = attempt.failed_check
+    last = last_call(attempt)
+    # What a case is blocked by is known by the clause that promises it.
+    yield "clause", attempt.case
+    if attempt.verdict is Verdict.CRASH:
+        yield key_of_crash(attempt)
+    elif attempt.verdict is Verdict.TIMEOUT:
+        yield key_of_hang(attempt, last)
+    elif check is None or attempt.verdict is Verdict.CONTRADICTED:
+        yield attempt.verdict, attempt.reason
+    else:
+        yield from keys_of_check(attempt, check, last)

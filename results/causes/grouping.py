@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Findings by cause: one defect of a provider may fail a hundred clauses, and block more."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from results.causes.cause import Cause, cause_of
+from results.causes.findings import keys_of
+from results.causes.keys import Key, drop_doubtful
+from results.causes.pages import Pages
+from results.model.attempt import NOT_KEPT, UNKNOWN, Verdict
+from results.model.run import Case, Run
+
+_ORDER = list(Verdict)
+
+
+def causes(run: Run) -> list[Cause]:
+    """The findings of `run` by cause, the one that fails or blocks most clauses first."""
+    return grouped(run.cases, NOT_KEPT | {Verdict.BLOCKED})
+
+
+def unknown_causes(run: Run) -> list[Cause]:
+    """The same of the cases that came to no verdict, by no fault of the provider."""
+    return grouped(run.cases, UNKNOWN - {Verdict.NOT_RUN, Verdict.BLOCKED})
+
+
+def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]:
+    """The `cases` that ended in one of these `verdicts`, by cause, as causes() has them."""
+    cases = list(cases)
+    found = _keys_by_place(cases, verdicts)
+    drop_doubtful(found)
+    by_cause = [cause_of([cases[place] for place in places]) for places in _joined(found)]
+    return sorted(by_cause, key=lambda cause: (-cause.reach, -_ORDER.index(cause.verdict)))
+
+
+def _keys_by_place(cases: list[Case], verdicts: Collection[Verdict]) -> dict[int, set[Key]]:
+    """What each finding is known by, by its place among the cases."""
+    # Where a call deviates and cases are kept nevertheless, others fail for another reason.
+    harmless = {
+        trouble.clause for case in cases for each in case.attempts for trouble in each.beside
+    }
+    broken = {case.id for case in cases if case.worst in NOT_KEPT}
+    pages = Pages.of(cases)
+    found: dict[int, set[Key]] = {}
+    for place, case in enumerate(cases):
+        if case.worst in verdicts and case.decisive is not None:
+            # What the registry got wrong, no provider did; a call that blocks is the provider's.
+            blame = "provider" if case.worst is Verdict.BLOCKED else case.clause.blame
+            own = keys_of(case.decisive, harmless, broken)
+            found[place] = {(blame, *key) for key in pages.keys_of(case.decisive, own)}
+    return found
+
+
+def _joined(found: Mapping[int, set[Key]]) -> Iterator[list[int]]:
+    """The places of the findings that share a key, directly or by others."""
+    groups: dict[int, tuple[set[int], set[Key]]] = {}
+    by_key: dict[Key, int] = {}
+    for place, keys in found.items():
+        group, all_keys = {place}, {*keys}
+        # A finding that shares a key with two groups shows that these are one.
+        for known in {by_key[key] for key in keys if key in by_key}:
+            others, shared = groups.pop(known)
+            group |= others
+            all_keys |= shared
+        groups[place] = group, all_keys
+        by_key.update(dict.fromkeys(all_keys, place))
+    return (sorted(group) for group, _ in groups.values())

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Calls that do nothing, and what fails behind them."""
+
+from collections.abc import Iterable
+
+from results.model.attempt import Attempt, Verdict
+
+_SUCCESS = "DAT_SUCCESS"
+# What a record has behind the name of an object that was freed.
+_FREED = " (freed)"
+_NULL = "DAT_HANDLE_NULL"
+
+
+def idle(decisive: Iterable[Attempt]) -> frozenset[str]:
+    """The calls that do nothing, by the attempts that decide the verdicts of cases: no case of
+    their page was refused one, but by a null handle, which the registry refuses. What a free was
+    granted works afterwards. Another call takes a handle of no object, and most cases failed that
+    it was granted in.
+    """
+    by_page: dict[str, list[Attempt]] = {}
+    for attempt in decisive:
+        by_page.setdefault(attempt.page_call, []).append(attempt)
+    return frozenset(name for name, attempts in by_page.items() if _is_idle(name, attempts))
+
+
+def fails_behind(attempt: Attempt, name: str) -> bool:
+    """Whether a case failed behind a call of this name that returned DAT_SUCCESS."""
+    calls = (call for call in attempt.calls if call.name == name and not call.teardown)
+    return attempt.verdict is Verdict.FAIL and any(call.ret == _SUCCESS for call in calls)
+
+
+def _is_idle(name: str, attempts: list[Attempt]) -> bool:
+    failed = [attempt for attempt in attempts if attempt.verdict is Verdict.FAIL]
+    left = any(map(_outlives, failed))
+    if not left and not any(map(_takes_bad_handles, failed)):
+        return False
+    own = [(a, [call for call in a.calls if call.name == name]) for a in attempts]
+    if any(
+        c.ret != _SUCCESS and _NULL not in dict(c.args).values() for _, calls in own for c in calls
+    ):
+        return False
+    granted = [a for a, calls in own if any(call.ret == _SUCCESS for call in calls)]
+    return left or 2 * sum(a.verdict is Verdict.FAIL for a in granted) > len(granted)
+
+
+def _outlives(attempt: Attempt) -> bool:
+    """Whether another call took the handle of an object for a good one that the page's free was
+    granted.
+    """
+    name = attempt.page_call
+    kind, free, _ = name.removeprefix("dat_").partition("_free")
+    if not free:
+        return False
+    others = (c for c in attempt.calls if c.name != name and c.ret == _SUCCESS and c.args)
+    first = (call.args[0][1] for call in others)
+    return any(each.startswith(f"{kind}#") and each.endswith(_FREED) for each in first)
+
+
+def _takes_bad_handles(attempt: Attempt) -> bool:
+    """Whether it failed because the page's call was granted a bad handle."""
+    check = attempt.failed_check
+    if check is None:
+        return False
+    before = [c.name for c in attempt.calls if c.who == "case" and c.n <= check.after_call]
+    own = before[-1:] == [attempt.page_call]
+    return own and check.expected == ("DAT_INVALID_HANDLE",) and check.seen == _SUCCESS
