@@ -39,6 +39,7 @@
 #define ASYNC_SLOT    31
 #define MOST_RECEIVES (-3)
 #define SEGMENTS      4
+#define LISTED_MOST   4  /* providers of the registry */
 #define BETWEEN       64 /* bytes from a segment to the next */
 /* Receives, and requests, of an EP that is made with flags. */
 #define FLAGS_DEPTH 8
@@ -239,6 +240,28 @@ static DAT_RETURN lmr_create(struct walk *walk, const long *arg)
         return keep(walk, arg[0],
                     dat_lmr_create(ia_of(walk, arg[0]), DAT_MEM_TYPE_VIRTUAL, region, MEMORY_BYTES,
                                    walk_object(walk, arg[1]), (DAT_MEM_PRIV_FLAGS)arg[2], &made,
+                                   &memory->lmr_context, &memory->rmr_context, &length, &address),
+                    &made);
+}
+
+static DAT_RETURN lmr_create_of(struct walk *walk, const long *arg)
+{
+        struct memory *memory = &walk->memory[slot_of(arg[0])];
+        const struct memory *of = walk_memory(walk, arg[2]);
+        DAT_LMR_HANDLE made = DAT_HANDLE_NULL;
+        DAT_REGION_DESCRIPTION region;
+        DAT_VLEN length;
+        DAT_VADDR address;
+
+        if (!is_free(walk, arg[0], LMR) || memory->bytes)
+                return walk->said;
+        memset(&region, 0, sizeof(region));
+        region.for_lmr_handle = walk_object(walk, arg[2]);
+        memory->bytes = of->bytes;
+        memory->of_other_lmr = true;
+        return keep(walk, arg[0],
+                    dat_lmr_create(ia_of(walk, arg[0]), DAT_MEM_TYPE_LMR, region, MEMORY_BYTES,
+                                   walk_object(walk, arg[1]), (DAT_MEM_PRIV_FLAGS)arg[3], &made,
                                    &memory->lmr_context, &memory->rmr_context, &length, &address),
                     &made);
 }
@@ -515,6 +538,24 @@ static DAT_RETURN cno_create(struct walk *walk, const long *arg)
         return keep(walk, arg[0],
                     dat_cno_create(ia_of(walk, arg[0]), DAT_OS_WAIT_PROXY_AGENT_NULL, &made),
                     &made);
+}
+
+/* What a provider may call, on a thread of its own. */
+static void agent(DAT_PVOID instance, DAT_EVD_HANDLE evd)
+{
+        (void)instance;
+        (void)evd;
+}
+
+static DAT_RETURN cno_modify_agent(struct walk *walk, const long *arg)
+{
+        DAT_OS_WAIT_PROXY_AGENT given = {
+            .instance_data = walk,
+            .proxy_agent_func = agent,
+        };
+
+        return dat_cno_modify_agent(walk_object(walk, arg[0]),
+                                    arg[1] ? given : DAT_OS_WAIT_PROXY_AGENT_NULL);
 }
 
 static DAT_RETURN cno_query(struct walk *walk, const long *arg)
@@ -879,6 +920,19 @@ static DAT_RETURN psp_create_any(struct walk *walk, const long *arg)
                     &made);
 }
 
+/* EPs for its requests are made by the provider. */
+static DAT_RETURN psp_create_making(struct walk *walk, const long *arg)
+{
+        DAT_PSP_HANDLE made = DAT_HANDLE_NULL;
+
+        if (!is_free(walk, arg[0], PSP))
+                return walk->said;
+        return keep(walk, arg[0],
+                    dat_psp_create_any(ia_of(walk, arg[0]), &walk->qualifier[slot_of(arg[0])],
+                                       walk_object(walk, arg[1]), DAT_PSP_PROVIDER_FLAG, &made),
+                    &made);
+}
+
 static DAT_RETURN psp_create(struct walk *walk, const long *arg)
 {
         DAT_PSP_HANDLE made = DAT_HANDLE_NULL;
@@ -959,6 +1013,26 @@ static DAT_RETURN cr_accept(struct walk *walk, const long *arg)
                                   walk_private_data(walk, arg[2])));
 }
 
+/* Accepts for the EP that the provider has made, which has its slot from then on. */
+static DAT_RETURN cr_accept_made(struct walk *walk, const long *arg)
+{
+        DAT_CR_HANDLE request = walk_object(walk, arg[0]);
+        DAT_CR_PARAM param = {.local_ep_handle = DAT_HANDLE_NULL};
+        DAT_EP_HANDLE made;
+        DAT_RETURN ret;
+
+        if (!is_free(walk, arg[1], EP))
+                return walk->said;
+        ret = dat_cr_query(request, DAT_CR_FIELD_ALL, &param);
+        if (!dat_is(ret, DAT_SUCCESS))
+                return ret;
+        made = param.local_ep_handle;
+        ret = dat_cr_accept(ending(walk, arg[0]), DAT_HANDLE_NULL, count_of(arg[2]),
+                            walk_private_data(walk, arg[2]));
+        gone(walk, arg[0], ret);
+        return made == DAT_HANDLE_NULL ? ret : keep(walk, arg[1], ret, &made);
+}
+
 static DAT_RETURN cr_handoff(struct walk *walk, const long *arg)
 {
         return gone(walk, arg[0],
@@ -988,6 +1062,26 @@ static DAT_RETURN handle_get_context(struct walk *walk, const long *arg)
         DAT_CONTEXT context;
 
         return dat_get_consumer_context(walk_object(walk, arg[0]), &context);
+}
+
+static DAT_RETURN strerror_of(struct walk *walk, const long *arg)
+{
+        const char *major, *minor;
+
+        (void)walk;
+        return dat_strerror((DAT_RETURN)arg[0], &major, &minor);
+}
+
+static DAT_RETURN registry_list(struct walk *walk, const long *arg)
+{
+        DAT_PROVIDER_INFO info[LISTED_MOST];
+        DAT_PROVIDER_INFO *to[LISTED_MOST];
+        DAT_COUNT told;
+
+        (void)walk;
+        for (unsigned int i = 0; i < LISTED_MOST; i++)
+                to[i] = &info[i];
+        return dat_registry_list_providers(count_of(arg[0]), &told, to);
 }
 
 static DAT_RETURN ia_open_other(struct walk *walk, const long *arg)
@@ -1060,6 +1154,7 @@ static const struct move moves[] = {
     STEP(pz_query, 2),
     STEP(pz_free, 1),
     STEP(lmr_create, 3),
+    STEP(lmr_create_of, 4),
     STEP(lmr_query, 2),
     STEP(lmr_sync_rdma_read, 3),
     STEP(lmr_sync_rdma_write, 3),
@@ -1083,6 +1178,7 @@ static const struct move moves[] = {
     STEP(evd_join, 1),
     STEP(evd_free, 1),
     STEP(cno_create, 1),
+    STEP(cno_modify_agent, 2),
     STEP(cno_query, 2),
     STEP(cno_wait, 2),
     STEP(cno_waiter, 2),
@@ -1119,6 +1215,7 @@ static const struct move moves[] = {
     STEP(ep_free, 1),
     STEP(psp_create, 3),
     STEP(psp_create_any, 2),
+    STEP(psp_create_making, 2),
     STEP(psp_query, 2),
     STEP(psp_free, 1),
     STEP(rsp_create, 3),
@@ -1126,11 +1223,14 @@ static const struct move moves[] = {
     STEP(rsp_free, 1),
     STEP(cr_query, 2),
     STEP(cr_accept, 3),
+    STEP(cr_accept_made, 3),
     STEP(cr_handoff, 2),
     STEP(cr_reject, 1),
     STEP(handle_type, 1),
     STEP(handle_set_context, 2),
     STEP(handle_get_context, 1),
+    {.name = "error_text", .args = 1, .take = strerror_of},
+    STEP(registry_list, 1),
 };
 
 static const struct move *find_move(const char *name)
@@ -1201,7 +1301,8 @@ static void clean_up(struct walk *walk)
         if (walk->other != DAT_HANDLE_NULL)
                 dat_ia_close(walk->other, DAT_CLOSE_ABRUPT_FLAG);
         for (unsigned int slot = 0; slot < SLOTS; slot++)
-                free(walk->memory[slot].bytes);
+                if (!walk->memory[slot].of_other_lmr)
+                        free(walk->memory[slot].bytes);
 }
 
 static unsigned int count_lines(const char *text)
@@ -1215,7 +1316,7 @@ static unsigned int count_lines(const char *text)
         return lines;
 }
 
-CASE_WITH(explore, walk, .needs = 0, .peers = 1)
+CASE_WITH(explore, walk, .needs = 0, .peers = 1, .network = 1)
 {
         const char *given = t->settings->program ? t->settings->program : "";
         struct walk *walk = calloc(1, sizeof(*walk));

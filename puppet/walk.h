@@ -26,6 +26,7 @@ enum kind { PZ, LMR, RMR, EVD, CNO, SRQ, EP, PSP, CR, RSP, KINDS };
 
 struct memory {
         unsigned char *bytes;
+        bool of_other_lmr; /* they are those of the LMR that it was made of */
         DAT_LMR_CONTEXT lmr_context;
         DAT_RMR_CONTEXT rmr_context;
 };
@@ -66,6 +67,7 @@ struct walk {
         struct peer_ep *ends[PEER_ENDS]; /* the peer's ends of connections */
         struct peer_place place;         /* where the peer listens */
         bool listens;
+        bool late; /* what the peer's host sends is delayed */
         bool dead; /* the peer was killed */
 };
 

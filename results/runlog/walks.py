@@ -15,6 +15,8 @@ CASE = "explore/walk"
 # connection was gone, say. The specification has judged the peer's calls.
 KEPT = frozenset(("PASS", "NOTE", "UNSUPPORTED", "BLOCKED"))
 WRONG = frozenset(("FAIL", "CRASH", "TIMEOUT"))
+# An ERROR of a walk that was to disturb the network, which this host cannot do, or no packet met.
+UNDISTURBED = "disturb"
 # The clause that the puppet's own check is of.
 CLAUSE = re.compile(r"\[([a-z_]+/[a-z_]+)\]")
 
@@ -61,7 +63,7 @@ def wrong(record: Mapping[str, Any]) -> Wrong | None:
         clause = CLAUSE.search(record["reason"]) if record["verdict"] == "FAIL" else None
         cited = clause[1] if clause else ""
         return Wrong(record["verdict"], pending, cited, last, record["reason"])
-    if record["verdict"] not in KEPT:
+    if record["verdict"] not in KEPT and UNDISTURBED not in record["reason"]:
         raise RunnerError(f"a walk ended as {record['verdict']}: {record['reason']}")
     for trouble in record.get("teardown", ()):
         # What is refused there is a call like others, and the specification has judged it.

@@ -47,6 +47,10 @@ CALLS: Mapping[str, str] = {
     " (DAT_REGION_DESCRIPTION){.for_va = memory[#0].bytes}, sizeof(memory[#0].bytes), @1,"
     " (DAT_MEM_PRIV_FLAGS)$2, &@0, &memory[#0].lmr_context, &memory[#0].rmr_context,"
     " &memory[#0].length, &memory[#0].address)",
+    "lmr_create_of": "dat_lmr_create(ia(t), DAT_MEM_TYPE_LMR,"
+    " (DAT_REGION_DESCRIPTION){.for_lmr_handle = @2}, sizeof(memory[#0].bytes), @1,"
+    " (DAT_MEM_PRIV_FLAGS)$3, &@0, &memory[#0].lmr_context, &memory[#0].rmr_context,"
+    " &memory[#0].length, &memory[#0].address)",
     "lmr_query": "dat_lmr_query(@0, MASK($1, DAT_LMR_FIELD_ALL), &told.lmr_param)",
     "lmr_sync_rdma_read": "dat_lmr_sync_rdma_read(ia(t), &SEGMENT(#0, $1, $2), 1)",
     "lmr_sync_rdma_write": "dat_lmr_sync_rdma_write(ia(t), &SEGMENT(#0, $1, $2), 1)",
@@ -121,6 +125,8 @@ CALLS: Mapping[str, str] = {
     "ep_free": "dat_ep_free(@0)",
     "psp_create": "dat_psp_create(ia(t), qualifier[#0] = $1, @2, DAT_PSP_CONSUMER_FLAG, &@0)",
     "psp_create_any": "dat_psp_create_any(ia(t), &qualifier[#0], @1, DAT_PSP_CONSUMER_FLAG, &@0)",
+    "psp_create_making": "dat_psp_create_any(ia(t), &qualifier[#0], @1,"
+    " DAT_PSP_PROVIDER_FLAG, &@0)",
     "psp_query": "dat_psp_query(@0, MASK($1, DAT_PSP_FIELD_ALL), &told.psp_param)",
     "psp_free": "dat_psp_free(@0)",
     "cr_query": "dat_cr_query(@0, MASK($1, DAT_CR_FIELD_ALL), &told.cr_param)",
@@ -134,10 +140,16 @@ CALLS: Mapping[str, str] = {
     "handle_set_context": "dat_set_consumer_context(@0, (DAT_CONTEXT){.as_64 = $1})",
     "handle_get_context": "dat_get_consumer_context(@0, &told.context)",
 }
-# Steps of other threads, which no C case is written of; and one that makes no call.
-APART = frozenset(("evd_waiter", "cno_waiter", "evd_join"))
+# Steps that no C case is written of: those of other threads, and those of more than one call, of a
+# function, or of no object; and one that makes no call.
+APART = frozenset(
+    (
+        *("evd_waiter", "cno_waiter", "evd_join"),
+        *("cr_accept_made", "cno_modify_agent", "error_text", "registry_list"),
+    )
+)
 NO_CALL = "private_again"
-_MAKES = {"create", "create_flags", "create_with_srq", "create_any"}
+_MAKES = {"create", "create_flags", "create_with_srq", "create_any", "create_making", "create_of"}
 _ENDS = {"free", "accept", "reject", "handoff"}
 
 _HEAD = """\
@@ -290,11 +302,11 @@ def case_of(
 ) -> str:
     """The C file of a walk of `program`. `found` and `reference` are the walk's records on the
     provider that deviates and on the reference provider. Raises InputError if C cannot tell them
-    apart, or a thread of the walk waits, or it has a peer.
+    apart, or the walk has steps that no C case is written of.
     """
     names = {line.removeprefix("&").split()[0] for line in program}
     if names & APART:
-        raise InputError("a thread of the walk waits: take the walk again by --walk")
+        raise InputError(f"it has the step {min(names & APART)}: take the walk again by --walk")
     if any(name.startswith("peer_") for name in names):
         raise InputError("the walk has a peer: take the walk again by --walk")
     page = (wrong.call or "dat_explore").removeprefix("dat_")

@@ -81,6 +81,8 @@ from runners.campaign.explore.step import (
     own,
 )
 
+# Return values: a type and a subtype as DAT_GET_TYPE has them, success, and what is none.
+_RETURNS = (*(kind << 16 for kind in range(33)), 1 << 16 | 1, 3 << 16 | 5, 99 << 16, -1)
 _ALL = (
     Step("ia_open", ((64, 64, 64, 64, 1, 0, -1),)),
     Step("ia_query", ((0, 1),)),
@@ -90,6 +92,7 @@ _ALL = (
     Step("pz_query", (handle(PZ), MASKS[PZ])),
     Step("pz_free", (handle(PZ),)),
     Step("lmr_create", (new(LMR), handle(PZ), SOME_PRIVILEGES)),
+    Step("lmr_create_of", (new(LMR), handle(PZ), handle(LMR), SOME_PRIVILEGES)),
     Step("lmr_query", (handle(LMR), MASKS[LMR])),
     Step("lmr_sync_rdma_read", (LMRS, OFFSETS, LENGTHS)),
     Step("lmr_sync_rdma_write", (LMRS, OFFSETS, LENGTHS)),
@@ -116,6 +119,7 @@ _ALL = (
     Step("evd_join", (own(CR),)),
     Step("evd_free", (handle(EVD),)),
     Step("cno_create", (new(CNO),)),
+    Step("cno_modify_agent", (handle(CNO), (0, 1))),
     Step("cno_query", (handle(CNO), MASKS[CNO])),
     Step("cno_wait", (handle(CNO), MS)),
     Step("cno_waiter", (handle(CNO), SLEEP_MS)),
@@ -158,6 +162,7 @@ _ALL = (
     Step("ep_free", (handle(EP),)),
     Step("psp_create", (new(PSP), PORTS, handle(EVD))),
     Step("psp_create_any", (new(PSP), handle(EVD))),
+    Step("psp_create_making", (new(PSP), handle(EVD))),
     Step("psp_query", (handle(PSP), MASKS[PSP])),
     Step("psp_free", (handle(PSP),)),
     Step("cr_query", (handle(CR), MASKS[CR])),
@@ -165,11 +170,14 @@ _ALL = (
     Step("rsp_query", (handle(RSP), MASKS[RSP])),
     Step("rsp_free", (handle(RSP),)),
     Step("cr_accept", (handle(CR), optional(EP), PRIVATE_SIZES)),
+    Step("cr_accept_made", (handle(CR), new(EP), PRIVATE_SIZES)),
     Step("cr_handoff", (handle(CR), QUALIFIER)),
     Step("cr_reject", (handle(CR),)),
     Step("handle_type", (ANY,)),
     Step("handle_set_context", (ANY, (0, 1, 7))),
     Step("handle_get_context", (ANY,)),
+    Step("error_text", (_RETURNS,)),
+    Step("registry_list", ((4, 1, 0, -1),)),
 )
 STEPS: Mapping[str, Step] = {step.name: step for step in (*_ALL, *PEER_STEPS, *CHAINED)}
 
@@ -261,6 +269,37 @@ def again() -> list[str]:
             *_told(2),
         ),
     ]
+
+
+def made(private: int) -> list[str]:
+    """The steps by which an EP that the provider makes is connected, and gets a message."""
+    end, asking = named(EP, 3), named(EP, 0)
+    return guarded(
+        f"psp_create_making {named(PSP, 3)} {named(EVD, REQUESTS)}",
+        *_asks(f"ep_connect {asking} {named(PSP, 3)} 16"),
+        f"cr_accept_made {_REQUEST} {end} {private}",
+        *_told(2),
+        f"ep_query {end} {ALL}",
+        f"ep_post_recv {end} {named(LMR, 0)} 0 64 0",
+        f"ep_post_send {asking} {named(LMR, 0)} 64 8 0",
+        f"evd_wait {named(EVD, REQUESTED)} {NULL} {SOON} 1",
+        f"ep_disconnect {end} 0",
+        f"ep_free {end}",
+    )
+
+
+def over_one_another(privileges: int) -> list[str]:
+    """The steps that make an LMR of another one, free that, and use what is left."""
+    first, second = named(LMR, 1), named(LMR, 2)
+    return guarded(
+        f"lmr_create {first} {named(PZ, 0)} {PRIVILEGES}",
+        f"lmr_create_of {second} {named(PZ, 0)} {first} {privileges}",
+        f"lmr_query {second} {ALL}",
+        f"lmr_free {first}",
+        f"lmr_query {second} {ALL}",
+        f"srq_post_recv {named(SRQ, 0)} {second} 0 64",
+        f"lmr_sync_rdma_write {second} 0 64",
+    )
 
 
 def refused(active: int) -> list[str]:
@@ -697,6 +736,8 @@ CHAINS: Sequence[Sequence[str]] = (
     *(reserved(*pair) for pair in _PAIRS),
     again(),
     again(),
+    *(made(size) for size in (0, 16)),
+    *(over_one_another(privileges) for privileges in (PRIVILEGES, 0x11)),
     *(moved(field, 6) for field in (0x80, 0x100)),
     *(refused(end) for end in range(3)),
     *(parting(end, how) for end in range(3) for how in (1, 0)),
@@ -775,6 +816,8 @@ _BURST = (3, 8)
 # So many programs have a second IA from the beginning; so many have a peer on this host. On two
 # hosts all have one.
 _OTHER_OF_ALL, _PEER_OF_ALL = 1 / 3, 1 / 5
+# So many programs of two hosts begin with a delayed network.
+_LATE_OF_ALL = 1 / 4
 # So many chains of a program that has a peer are with the peer.
 _PEER_CHAINS_OF_ALL = 2 / 3
 _LEFT_OUT = (0.0, 0.1, 0.5, 0.8)
@@ -805,6 +848,7 @@ class Programs:
         self._chains = [chain for chain in CHAINS if _of_objects(chain, objects)]
         peers = all(_of_objects(chain, objects) for chain in PEER_CHAINS)
         self._peers = (1.0 if hosts > 1 else _PEER_OF_ALL) if peers else 0.0
+        self._late = _LATE_OF_ALL if hosts > 1 else 0.0
         self._most = most
         self._seed = seed
 
@@ -816,6 +860,7 @@ class Programs:
         lines = beginning()
         peer = self._peers > 0 and draw.random() < self._peers
         if peer:
+            lines += [STEPS["peer_late"].line(draw)] if draw.random() < self._late else []
             lines += draw.choice(PEER_OPENINGS)
             names = [*names, *(step.name for step in PEER_STEPS)]
         elif len(self._chains) == len(CHAINS) and draw.random() < _CONNECTED_OF_ALL:

@@ -22,7 +22,7 @@ DEADLINE_MS = 60_000
 
 def planned(hosts: int) -> Planned:
     """A walk in this mode."""
-    return Planned(CASE, hosts, 1, False, DEADLINE_MS, (), "puppet/puppet.c", 0)
+    return Planned(CASE, hosts, 1, hosts > 1, DEADLINE_MS, (), "puppet/puppet.c", 0)
 
 
 class Walker:
