@@ -8,8 +8,8 @@ from results.causes.endless import endless, waits_on
 from results.causes.keys import Key
 from results.causes.wrong_object import is_of_another, misdirected
 from results.model.attempt import NOT_KEPT, Attempt
-from results.model.idle import fails_behind, idle
-from results.model.run import Case
+from results.model.idle import fails_behind
+from results.model.run import Case, idle_calls
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Pages:
         ended = [case.decisive for case in cases if case.decisive]
         failed = (attempt for attempt in ended if attempt.verdict in NOT_KEPT)
         wrong = frozenset(filter(None, map(misdirected, failed)))
-        return cls(idle(ended), wrong, endless(cases))
+        return cls(idle_calls(cases), wrong, endless(cases))
 
     def keys_of(self, attempt: Attempt, own: Iterable[Key]) -> Iterator[Key]:
         """What a finding is known by, and with no regard to its page by its `own` keys alone."""

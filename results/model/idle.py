@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Calls that do nothing, and what fails behind them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from results.model.attempt import Attempt, Verdict
 
@@ -11,16 +11,18 @@ _FREED = " (freed)"
 _NULL = "DAT_HANDLE_NULL"
 
 
-def idle(decisive: Iterable[Attempt]) -> frozenset[str]:
+def idle(decisive: Iterable[Attempt], controls: Collection[str]) -> frozenset[str]:
     """The calls that do nothing, by the attempts that decide the verdicts of cases: no case of
     their page was refused one, but by a null handle, which the registry refuses. What a free was
-    granted works afterwards. Another call takes a handle of no object, and most cases failed that
-    it was granted in.
+    granted works afterwards. Another call takes a handle of no object, and was granted in the
+    control of its page, which saw no effect. `controls` are the cases that look for the effect.
     """
     by_page: dict[str, list[Attempt]] = {}
     for attempt in decisive:
         by_page.setdefault(attempt.page_call, []).append(attempt)
-    return frozenset(name for name, attempts in by_page.items() if _is_idle(name, attempts))
+    return frozenset(
+        name for name, attempts in by_page.items() if _is_idle(name, attempts, controls)
+    )
 
 
 def fails_behind(attempt: Attempt, name: str) -> bool:
@@ -29,18 +31,15 @@ def fails_behind(attempt: Attempt, name: str) -> bool:
     return attempt.verdict is Verdict.FAIL and any(call.ret == _SUCCESS for call in calls)
 
 
-def _is_idle(name: str, attempts: list[Attempt]) -> bool:
+def _is_idle(name: str, attempts: list[Attempt], controls: Collection[str]) -> bool:
     failed = [attempt for attempt in attempts if attempt.verdict is Verdict.FAIL]
     left = any(map(_outlives, failed))
     if not left and not any(map(_takes_bad_handles, failed)):
         return False
-    own = [(a, [call for call in a.calls if call.name == name]) for a in attempts]
-    if any(
-        c.ret != _SUCCESS and _NULL not in dict(c.args).values() for _, calls in own for c in calls
-    ):
+    calls = (call for attempt in attempts for call in attempt.calls if call.name == name)
+    if any(call.ret != _SUCCESS and _NULL not in dict(call.args).values() for call in calls):
         return False
-    granted = [a for a, calls in own if any(call.ret == _SUCCESS for call in calls)]
-    return left or 2 * sum(a.verdict is Verdict.FAIL for a in granted) > len(granted)
+    return left or any(a.case in controls and fails_behind(a, name) for a in failed)
 
 
 def _outlives(attempt: Attempt) -> bool:

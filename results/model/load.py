@@ -345,6 +345,7 @@ def _clause(item: Members) -> Clause:
         picture=item.text("picture"),
         blame=item.text("blame", "provider"),
         family=item.text("family"),
+        control=item.flag("control"),
     )
 
 

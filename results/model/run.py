@@ -304,6 +304,8 @@ class Clause(Demand):
     blame: str = "provider"
     # Of a row with a text of its own: the text of the clause that it is a row of.
     family: str = ""
+    # Whether its case fails a call of the page that does nothing.
+    control: bool = False
     cases: list[Case] = field(default_factory=list)
 
     @cached_property
@@ -532,6 +534,13 @@ CRITERIA = {
 Key = TypeVar("Key")
 
 
+def idle_calls(cases: Iterable[Case]) -> frozenset[str]:
+    """The calls that do nothing, by what these cases saw."""
+    cases = list(cases)
+    controls = {case.id for case in cases if case.clause.control}
+    return idle((case.decisive for case in cases if case.decisive), controls)
+
+
 @dataclass
 class Run:
     """A whole run, complete or not."""
@@ -602,10 +611,6 @@ class Run:
     def cases(self) -> list[Case]:
         """All cases, in the order of their clauses."""
         return [case for clause in self.clauses for case in clause.cases]
-
-    @property
-    def _decisive(self) -> Iterator[Attempt]:
-        return (case.decisive for case in self.cases if case.decisive)
 
     @cached_property
     def planned(self) -> list[Clause]:
@@ -783,7 +788,7 @@ class Run:
         that do nothing.
         """
         blocked = (attempt for case in self.cases for attempt in case.ordered if attempt.blocked)
-        return idle(self._decisive) | {each.blocked for each in blocked if each.in_vain}
+        return idle_calls(self.cases) | {each.blocked for each in blocked if each.in_vain}
 
     @cached_property
     def _refused(self) -> frozenset[tuple[str, str]]:

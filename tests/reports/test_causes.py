@@ -621,23 +621,23 @@ def waits(ret: str = "DAT_SUCCESS") -> Record:
 
 
 @pytest.mark.parametrize(
-    ("kept", "extents"),
+    ("control", "kept", "extents"),
     [
-        ([waits()], ["2 clauses"]),
+        (True, waits(), ["2 clauses"]),
         # It was refused once.
-        ([waits("DAT_INVALID_HANDLE")], ["1 clause", "1 clause"]),
-        # As many cases are kept that it was granted in.
-        ([waits(), waits()], ["1 clause", "1 clause"]),
+        (True, waits("DAT_INVALID_HANDLE"), ["1 clause", "1 clause"]),
+        # What failed does not look for the effect of the call.
+        (False, waits(), ["1 clause", "1 clause"]),
     ],
 )
 def test_a_call_that_grants_all_and_does_nothing(
-    tmp_path: Path, kept: Sequence[Record], extents: Sequence[str]
+    tmp_path: Path, *, control: bool, kept: Record, extents: Sequence[str]
 ) -> None:
+    page = {"page": "dat_cno_free"}
     run = SyntheticRun(modes=(1,))
-    for number, left in enumerate((granted_a_bad_handle(), lets_wait())):
-        run.case(f"ends/{number}", "FAIL", {"page": "dat_cno_free"}, **left)
-    for number, left in enumerate(kept):
-        run.case(f"kept/{number}", "PASS", {"page": "dat_cno_free"}, **left)
+    run.case("takes", "FAIL", page, **granted_a_bad_handle())
+    run.case("ends", "FAIL", page | {"control": True} if control else page, **lets_wait())
+    run.case("kept", "PASS", page, **kept)
     assert [cause.extent for cause in causes(load(run.write(tmp_path)))] == extents
 
 

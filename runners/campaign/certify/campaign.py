@@ -513,6 +513,7 @@ def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned], fold
     pages = [page for page in order.catalogue.pages if page.slug in chosen]
     clauses = [clause for page in pages for clause in page.clauses]
     places = {case.id: f"{case.file}:{case.line}" for case in order.cases}
+    by_control = {page.control for page in pages}
     subject = order.subject
     return {
         "type": "run",
@@ -552,7 +553,11 @@ def _run_record(checkout: Checkout, order: Order, plan_: Sequence[Planned], fold
         },
         "waivers": list(order.waivers),
         "pages": [_page(page) for page in pages],
-        "clauses": [_clause(clause, places.get(clause.id, ""), subject.api) for clause in clauses],
+        "clauses": [
+            _clause(clause, places.get(clause.id, ""), subject.api)
+            | ({"control": True} if clause.id in by_control else {})
+            for clause in clauses
+        ],
         "rulings": _rulings(checkout.rulings, pages),
         **proof.rows(checkout.faults, [clause.id for clause in clauses]),
         "proofs": proof.outcomes(checkout.runs, commit, folder),
