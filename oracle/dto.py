@@ -4,7 +4,7 @@
 from typing import Any
 
 from oracle.kernel import ANY_ERROR, INVALID_PARAMETER, Open, Refusal, may
-from oracle.lmr import is_inside, lmr_of
+from oracle.lmr import is_inside, lmr_of, offset_in
 from oracle.state import Pz, Side
 from oracle.trace import Call
 
@@ -95,6 +95,6 @@ def bad_from(call: Call, obj: Any, pz: Pz | None, side: Side, privilege: str) ->
             if lmr.pz is not pz or privilege not in lmr.privileges:
                 return at
             if is_inside(segment, lmr) is False:
-                return at + length - 1
+                return at if (offset_in(segment, lmr) or 0) < 0 else at + length - 1
         at += length
     return None

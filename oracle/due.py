@@ -132,9 +132,12 @@ def _room(side: Side, connection: Connection, until: float) -> int:
     return sum(since(side, connection, receive.at) <= until for receive in other.ep.receives)
 
 
-def _feeding(evd: Evd, stream: str) -> Iterator[Ep]:
+def feeding(evd: Evd, stream: str) -> Iterator[Ep]:
     for feeder, name in evd.feeders:
-        if name == stream and isinstance(feeder, Ep) and feeder.alive and not feeder.was:
+        if name != stream or not isinstance(feeder, Ep) or not feeder.alive:
+            continue
+        # A soft mark that may be the old one changes nothing at the connect EVD.
+        if not feeder.was or (stream == "connect" and feeder.was.keys() == {"srq_soft_hw"}):
             yield feeder
 
 
@@ -151,7 +154,7 @@ def _made_unwaitable(call: Call, other: Call) -> bool:
     )
 
 
-def _until(call: Call, side: Side) -> float:
+def until_of(call: Call, side: Side) -> float:
     """The time by which what is due must have been done."""
     ender = _ender(call)
     if ender is not None:
@@ -174,7 +177,7 @@ def _is_alone(call: Call) -> bool:
     )
 
 
-def _applies(call: Call, side: Side) -> int:
+def applies(call: Call, side: Side) -> int:
     if side.trace.hosts != 1 or side.trace.others or not _is_alone(call):
         return 0
     return _absent(call)
@@ -183,11 +186,11 @@ def _applies(call: Call, side: Side) -> int:
 @tells(*OBSERVERS, clauses=["ep_post_recv/in_order", "ep_post_recv/length"], asleep=True)
 def receives_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
     """A receive whose message has come completes."""
-    absent = _applies(call, side)
+    absent = applies(call, side)
     if not absent:
         return None
-    until = _until(call, side)
-    due = sum(max(0, due_receives(ep, side, until)) for ep in _feeding(evd, "recv"))
+    until = until_of(call, side)
+    due = sum(max(0, due_receives(ep, side, until)) for ep in feeding(evd, "recv"))
     if due >= absent:
         return f"finds fewer than {absent} events, while {due} receives must have completed"
     return True if due else None
@@ -200,11 +203,11 @@ def receives_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
 )
 def srq_receives_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
     """A message takes a receive of the SRQ, which completes."""
-    absent = _applies(call, side)
+    absent = applies(call, side)
     if not absent:
         return None
-    until = _until(call, side)
-    due = sum(due_of_srq(ep, side, until) for ep in _feeding(evd, "recv"))
+    until = until_of(call, side)
+    due = sum(due_of_srq(ep, side, until) for ep in feeding(evd, "recv"))
     if due >= absent:
         return f"finds fewer than {absent} events, while {due} receives must have completed"
     return True if due else None
@@ -217,11 +220,11 @@ def srq_receives_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
 )
 def requests_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
     """A request that can be carried out completes, and one that is flushed does."""
-    absent = _applies(call, side)
+    absent = applies(call, side)
     if not absent:
         return None
-    until = _until(call, side)
-    due = sum(due_requests(ep, side, until) for ep in _feeding(evd, "request"))
+    until = until_of(call, side)
+    due = sum(due_requests(ep, side, until) for ep in feeding(evd, "request"))
     if due >= absent:
         return f"finds fewer than {absent} events, while {due} requests must have completed"
     return True if due else None
@@ -230,12 +233,12 @@ def requests_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
 @tells(*OBSERVERS, clauses=["ep_connect/established", "ep_disconnect/ended"], asleep=True)
 def connection_events_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
     """The end that asked gets the acceptance's event, and each end that of the end."""
-    absent = _applies(call, side)
+    absent = applies(call, side)
     if not absent:
         return None
-    until = _until(call, side)
+    until = until_of(call, side)
     due = 0
-    for ep in _feeding(evd, "connect"):
+    for ep in feeding(evd, "connect"):
         connection = ep.connection
         if connection is None or ep.lost:
             continue
@@ -280,10 +283,10 @@ def _due_marks(call: Call, evd: Evd, side: Side) -> tuple[int, int, int]:
     """How many events the call did not find; those of marks that must be there: of SRQs that were
     made with one, and of those set later.
     """
-    absent = _applies(call, side)
+    absent = applies(call, side)
     if not absent or not any(isinstance(feeder, Ia) for feeder, _ in evd.feeders):
         return 0, 0, 0
-    until = _until(call, side)
+    until = until_of(call, side)
     srqs = [
         srq
         for srq in side.objects.values()
@@ -322,7 +325,7 @@ def software_wakes(call: Call, evd: Evd, side: Side) -> bool | str | None:
         return None
     if not isinstance(threshold, int) or threshold < 1 or not _is_alone(call) or call.apart:
         return None
-    until = _until(call, side)
+    until = until_of(call, side)
     due = sum(each.end <= until for each in evd.software)
     if due >= threshold:
         return f"sleeps for {threshold} events, while {due} software events are queued"
@@ -344,7 +347,7 @@ def unwaitable_wakes(call: Call, _evd: Evd, side: Side) -> bool | str | None:
     ]
     if not own or any(other.name == "dat_evd_clear_unwaitable" for other in own):
         return None
-    until = _until(call, side)
+    until = until_of(call, side)
     if any(other.ok and other.end <= until and not other.apart for other in own):
         return "sleeps on an EVD that was made unwaitable"
     return None
@@ -377,7 +380,7 @@ def event_wakes(call: Call, cno: Cno, side: Side) -> bool | str | None:
         return True if posts else None
     if not _sleeps(call, QUEUE_EMPTY):
         return None
-    until = _until(call, side)
+    until = until_of(call, side)
     for other in posts:
         if call.begin <= other.begin and other.end <= until:
             return f"sleeps, while an event has come on {other.o.name}"

@@ -14,6 +14,7 @@ from oracle import (
     ep,
     evd,
     handle,
+    high_marks,
     ia,
     lmr,
     posts,
@@ -22,6 +23,7 @@ from oracle import (
     rmr,
     sp,
     srq,
+    strerror,
     watermark,
 )
 from oracle.kernel import RULES, Judge, Rule
@@ -39,6 +41,7 @@ MODULES = (
     ep,
     evd,
     handle,
+    high_marks,
     ia,
     lmr,
     posts,
@@ -47,6 +50,7 @@ MODULES = (
     rmr,
     sp,
     srq,
+    strerror,
     watermark,
 )
 

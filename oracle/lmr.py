@@ -288,19 +288,40 @@ def _number_of(lmr: Lmr) -> int | None:
 
 
 def offset_in(segment: Any, lmr: Lmr) -> int | None:
-    """Where a segment begins in its LMR; None where the address is not recorded by it."""
+    """Where a segment begins in its LMR, or before it; None where that is not known."""
     address = segment.get("virtual_address")
     if isinstance(address, str) and address.startswith(f"{lmr.name}+"):
         return int(address[len(lmr.name) + 1 :])
-    return None
+    at, base = _hex(address), _base(lmr)
+    return None if at is None or base is None else at - base
+
+
+def _base(lmr: Lmr) -> int | None:
+    return _number(lmr.told.get("region"), "for_va") if lmr.mem_type == VIRTUAL else None
 
 
 def is_inside(segment: Any, lmr: Lmr) -> bool | None:
-    """Whether a segment lies within its LMR; None where that is not known."""
+    """Whether a segment lies within its LMR; None where that is not known.
+
+    What a provider has registered beyond what was asked for (LMR-5) is neither inside nor outside.
+    """
     begin, length = offset_in(segment, lmr), segment.get("segment_length")
     if begin is None or lmr.length is None or not isinstance(length, int):
         return None
-    return begin + length <= lmr.length
+    if begin >= 0 and begin + length <= lmr.length:
+        return True
+    first, size = _registered(lmr)
+    return False if begin < first or begin + length > first + size else None
+
+
+def _registered(lmr: Lmr) -> tuple[int, int]:
+    """Where the registered memory begins, by that which was asked for, and how long it is."""
+    assert lmr.length is not None
+    size, at, base = lmr.told.get("registered_size"), _hex(lmr.told.get("registered_address")), None
+    if at is not None:
+        base = _base(lmr)
+    first = min(0, at - base) if at is not None and base is not None else 0
+    return first, max(lmr.length - first, size if isinstance(size, int) else 0)
 
 
 @refuses(
@@ -321,6 +342,13 @@ def sync_write(call: Call, ia: Any, side: Side) -> Refusal | Open | None:
     return _sync(call, ia, side)
 
 
+def _names_none(segment: dict[str, Any], side: Side) -> bool:
+    """Whether a context is of no LMR that is alive, as a typed record tells."""
+    context = segment.get("lmr_context")
+    known = isinstance(context, Context) and context.startswith("0x")
+    return known and not side.threads and not any(lmr.lost for lmr in side.live("lmr"))
+
+
 def _sync(call: Call, ia: Any, side: Side) -> Refusal | Open | None:
     count = call.arg("num_segments")
     segments = call.arg("local_segments")
@@ -335,6 +363,8 @@ def _sync(call: Call, ia: Any, side: Side) -> Refusal | Open | None:
             return Open("the segments are not recorded")
         if segment.get("segment_length") == 0:
             open_reason = Open("a segment without length")
+        elif lmr is None and _names_none(segment, side):
+            return refuse(INVALID_PARAMETER)
         elif lmr is None or lmr.lost or not lmr.alive or lmr.ia is not ia:
             open_reason = Open("the LMR of a segment is not known")
         else:

@@ -42,8 +42,8 @@ def begins(side: Side, connection: Connection) -> list[float]:
     begun = [begin for _length, _at, _digest, begin in other.sent]
     if side.objects.get(other.ep.name) is other.ep:
         return begun
-    early = side.offset[0] if side.offset is not None else -1e18
-    return [begin + early for begin in begun]
+    least = side.offset[0] if side.offset is not None else -1e18
+    return [begin + least for begin in begun]
 
 
 def met(side: Side, connection: Connection, receives: Sequence[Receive]) -> int:
@@ -92,14 +92,14 @@ def acked(side: Side, connection: Connection, until: float) -> int:
     return sum(since(side, connection, at) + ACKED_US <= until for at in other.acked)
 
 
-def _early(side: Side, end: Connection, at: float) -> float:
+def early(side: Side, end: Connection, at: float) -> float:
     """When something was done at an end, by this process's clock; early at the latest."""
     if side.objects.get(end.ep.name) is end.ep:
         return at
     return at + side.offset[0] if side.offset is not None else -1e18
 
 
-def _late(side: Side, end: Connection, at: float) -> float:
+def late(side: Side, end: Connection, at: float) -> float:
     """The same; late at the latest."""
     if side.objects.get(end.ep.name) is end.ep:
         return at
@@ -116,7 +116,7 @@ def _finds(side: Side, request: Request, number: int, end: Connection, mate: Con
     if number > len(receives):
         return False
     one = receives[number - 1]
-    posted = _late(side, mate, one.at) <= _early(side, end, request.begin)
+    posted = late(side, mate, one.at) <= early(side, end, request.begin)
     return posted and one.length is not None and request.length <= one.length
 
 
@@ -129,7 +129,7 @@ def _lasts(side: Side, end: Connection, mate: Connection) -> float:
         return -1e18
     if end.left_at is None and not ep.alive:
         return -1e18
-    until = _early(side, end, end.left_at) if end.left_at is not None else 1e18
+    until = early(side, end, end.left_at) if end.left_at is not None else 1e18
     done = min(pair[1] for pair in ep.streams)
     number = sum(request.kind == "send" for request in ep.requests[:done])
     for request in ep.requests[done:]:
@@ -137,7 +137,7 @@ def _lasts(side: Side, end: Connection, mate: Connection) -> float:
             number += 1
             if _finds(side, request, number, end, mate):
                 continue
-        return min(until, _early(side, end, request.begin))
+        return min(until, early(side, end, request.begin))
     return until
 
 

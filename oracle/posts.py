@@ -713,6 +713,7 @@ def _srq_completion(
             _failed(ep, data)
             if data.get("status") in (SUCCESS, LOCAL_LENGTH):
                 ep.srq_reaped += 1
+                ep.high.reaped.append(call.end)
             same = [one for one in srq.posted if one.cookie == receive.cookie]
             message = _message(call, ep, data, [receive, *same], side)
             message = message or (_violation(data, [receive]) if not same else "")

@@ -11,7 +11,6 @@ CALLS = {
     "dat_registry_add_provider": "registry_add_provider/opens",
     "dat_registry_remove_provider": "registry_remove_provider/prevents",
     "dat_registry_list_providers": "registry_list_providers/as_many",
-    "dat_strerror": "strerror/type",
 }
 for _name, _legal in CALLS.items():
     describe(_name, legal=_legal)

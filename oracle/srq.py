@@ -285,6 +285,7 @@ def post_recv(call: Call, srq: Srq, side: Side) -> None:
     receive.n = call.n
     receive.bad_from = bad_from(call, srq, srq.pz, side, "DAT_MEM_PRIV_LOCAL_WRITE_FLAG")
     srq.posted.append(receive)
+    srq.peak = max(srq.peak, len(srq.posted))
     if srq.fresh is not None:
         srq.fresh += 1
     srq.changes()

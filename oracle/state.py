@@ -175,6 +175,7 @@ class Srq(Obj):
         "marks",
         "outstanding",
         "parameters",
+        "peak",
         "posted",
         "pz",
         "reaped",
@@ -208,6 +209,7 @@ class Srq(Obj):
         # of the last ones than the mark says.
         self.reaped: list[float] = []
         self.posted: list[Receive] = []  # not reaped
+        self.peak = 0  # the most of them that there ever were
         self.eps: set[Ep] = set()
         self.events = 0  # watermark events that may come
         self.due = 0  # those of them that must have come
@@ -300,6 +302,39 @@ class Request(Receive):
         self.begin: float = 0  # of the call that posted it
 
 
+class HighMarks:
+    """The high watermarks of an EP; None is one that is infinite, or not known."""
+
+    __slots__ = (
+        "ahead",
+        "events",
+        "former",
+        "hard",
+        "known",
+        "least_hard",
+        "lowest",
+        "reaped",
+        "set_at",
+        "sets",
+        "soft",
+        "told",
+    )
+
+    def __init__(self) -> None:
+        self.known = True
+        self.soft: int | None = None
+        self.hard: int | None = None
+        self.set_at: float = 0  # when they were last set
+        self.told = False  # whether an event has come since
+        self.sets = 0  # of a mark that is not infinite: each may raise one event
+        self.events = 0
+        self.lowest: int | None = None  # of the marks whose events may come
+        self.former = 0  # those among them that were replaced
+        self.least_hard: int | None = None  # of all that there ever were
+        self.ahead: int | None = None  # receives that the EP has told to have taken
+        self.reaped: list[float] = []  # when receives of messages were
+
+
 class Ep(Obj):
     """An endpoint.
 
@@ -316,6 +351,7 @@ class Ep(Obj):
         "connections",
         "doubt",
         "ever",
+        "high",
         "learned",
         "lossy",
         "marks",
@@ -361,6 +397,7 @@ class Ep(Obj):
         self.origin = "consumer"
         self.rsp: Sp | None = None
         self.marks = 0
+        self.high = HighMarks()
         self.pending: list[tuple[Any, str]] = []  # answers that a later state may disprove
         self.changed: set[str] = set()  # what was changed in Unconnected
         self.before: dict[str, Any] = {}  # what the last such change of a parameter has replaced
@@ -490,6 +527,7 @@ class Side:
         "ias",
         "last",
         "links",
+        "minor_texts",
         "objects",
         "offset",
         "opaque",
@@ -499,6 +537,7 @@ class Side:
         "qualifiers",
         "reading",
         "serial",
+        "texts",
         "threads",
         "trace",
         "who",
@@ -529,6 +568,8 @@ class Side:
         self.peer: Side | None = None
         self.trace: Any = None
         self.reading = ""
+        self.texts: dict[str, str] = {}  # by type of a return
+        self.minor_texts: dict[tuple[str, str], str] = {}  # by type and subtype
         self.gone: list[Obj] = []
 
     def add(self, obj: Obj) -> None:

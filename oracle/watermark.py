@@ -4,6 +4,7 @@
 from typing import Any
 
 from oracle.evd import EVENTS
+from oracle.high_marks import high_event
 from oracle.kernel import Breach
 from oracle.messages import is_quiet
 from oracle.pairing import SETTLED_US
@@ -33,7 +34,7 @@ def async_event(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> bool 
     if isinstance(obj, Ep):
         if not obj.marks:
             return f"an asynchronous event about {name}, which has no high watermark"
-        return True
+        return high_event(call, obj, side)
     if isinstance(obj, Evd):
         return True if obj.hidden else f"an overflow of {name}, which has software events only"
     return None

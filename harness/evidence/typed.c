@@ -238,10 +238,21 @@ static void write_event(const struct typed *typed, const unsigned char *bytes)
         write_close(typed->writer, '}');
 }
 
+static void write_return(const struct typed *typed, uint32_t value)
+{
+        char space[API_NAME_SPACE];
+
+        write_open(typed->writer, '{');
+        member(typed, "type");
+        string(typed, api_return_name(value, space));
+        member(typed, "subtype");
+        string(typed, api_subtype_name(value, space));
+        write_close(typed->writer, '}');
+}
+
 void typed_write(const struct typed *typed, const struct api_type *type, const unsigned char *bytes)
 {
         uint64_t value = value_number(bytes, type->size);
-        char space[API_NAME_SPACE];
 
         switch (type->kind) {
         case API_SIGNED:
@@ -264,7 +275,7 @@ void typed_write(const struct typed *typed, const struct api_type *type, const u
                 write_handle(typed, value);
                 break;
         case API_RETURN:
-                string(typed, api_return_name((uint32_t)value, space));
+                write_return(typed, (uint32_t)value);
                 break;
         case API_LMR_CONTEXT:
                 write_context(typed, names_of_lmr_context(typed->names, (uint32_t)value),

@@ -28,6 +28,7 @@ END_TO_END = {
     "srq_info_available_supported": True,
     "srq_info_outstanding_supported": True,
     "ep_recv_info_supported": True,
+    "ep_watermarks_supported": True,
 }
 FLAGS = "DAT_COMPLETION_DEFAULT_FLAG"
 
@@ -87,6 +88,24 @@ class Story(Calls):
         """The EP is asked for its receives."""
         told = {"nbufs_allocated": held, "bufs_alloc_span": held if span is None else span}
         self.add("case", "dat_ep_recv_query", {"ep_handle": handle("ep#1")}, told)
+
+    def mark(self, soft: int, hard: int) -> None:
+        """The EP gets high watermarks."""
+        marks = {"soft_high_watermark": soft, "hard_high_watermark": hard}
+        self.add("case", "dat_ep_set_watermark", {"ep_handle": handle("ep#1"), **marks})
+
+    def async_event(self, about: str | None) -> None:
+        """There is an asynchronous event about an object, or none."""
+        asks = {"evd_handle": handle("async_evd")}
+        if about is None:
+            self.add("case", "dat_evd_dequeue", asks, ret="DAT_QUEUE_EMPTY")
+            return
+        event = {
+            "event_number": "DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR",
+            "evd_handle": handle("async_evd"),
+            "event_data": {"dat_handle": handle(about), "reason": 0},
+        }
+        self.add("case", "dat_evd_dequeue", asks, {"event": event})
 
     def available(self, count: int, outstanding: int) -> None:
         """The SRQ is asked for its receives."""
@@ -207,16 +226,60 @@ def watermark(told: bool) -> Story:
     story = Story(of_srq=True)
     story.available(2, 2)
     story.add("case", "dat_srq_set_lw", {"srq_handle": handle("srq#1"), "low_watermark": 2})
-    event = {
-        "event_number": "DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR",
-        "evd_handle": handle("async_evd"),
-        "event_data": {"dat_handle": handle("srq#1"), "reason": 0},
-    }
-    asks = {"evd_handle": handle("async_evd")}
-    if told:
-        story.add("case", "dat_evd_dequeue", asks, {"event": event})
+    story.async_event("srq#1" if told else None)
+    return story
+
+
+def exceeded(soft: int, hard: int, after_ms: int) -> Story:
+    """A message has exceeded a high watermark of 0, and there is no event of it."""
+    story = Story(of_srq=True)
+    story.mark(soft, hard)
+    story.send()
+    story.wait(after_ms)
+    if soft == 0:
+        story.async_event(None)
     else:
-        story.add("case", "dat_evd_dequeue", asks, ret="DAT_QUEUE_EMPTY")
+        story.empty()
+    return story
+
+
+def early(ahead: int) -> Story:
+    """The event of a high watermark of 1 is there, with one message, and receives taken ahead."""
+    story = Story(of_srq=True, receives=4)
+    story.tell_counts(ahead)
+    story.mark(1, -1)
+    story.send()
+    story.wait(100)
+    story.async_event("ep#1")
+    return story
+
+
+def broken(ahead: int) -> Story:
+    """The connection of an EP with a hard mark of 1 has broken, with one message."""
+    story = Story(of_srq=True, receives=4)
+    story.tell_counts(ahead)
+    story.mark(-1, 1)
+    story.send()
+    story.wait(100)
+    story.dto("case", 0, 64)
+    data = {"ep_handle": handle("ep#1"), "private_data_size": 0, "private_data": None}
+    took(story, "case", "DAT_CONNECTION_EVENT_BROKEN", data)
+    return story
+
+
+def synchronized(ret: str, size: int = 4096, context: int = 7, begin: int = 4096) -> Story:
+    """A range is synchronized, of an LMR of 4096 bytes that has this context and size."""
+    story = Story(of_srq=False)
+    created = next(call for call in story.list if call["call"] == "dat_lmr_create")
+    created["out"]["registered_length"] = size
+    name = {"lmr": "lmr#1"} if context == 7 else {}
+    segment = {
+        "lmr_context": {"context": context, **name},
+        "virtual_address": {"va": begin},
+        "segment_length": 64,
+    }
+    asks = {"ia_handle": handle("ia"), "local_segments": [segment], "num_segments": 1}
+    story.add("case", "dat_lmr_sync_rdma_read", asks, ret=f"DAT_{ret}")
     return story
 
 
@@ -357,6 +420,33 @@ PAIRS: dict[str, Pair] = {
     ),
     "available to no one": (lambda: unaccepted(1), lambda: unaccepted(0), "srq_query/field"),
     "watermark": (lambda: watermark(False), lambda: watermark(True), "srq_set_lw/no_event_at_mark"),
+    "due to a soft mark": (
+        lambda: exceeded(0, -1, 5),
+        lambda: exceeded(0, -1, 600),
+        "ep_set_watermark/soft_exceeded",
+    ),
+    "due to a hard mark": (
+        lambda: exceeded(-1, 0, 5),
+        lambda: exceeded(-1, 0, 600),
+        "ep_set_watermark/hard_exceeded",
+    ),
+    "a high mark": (lambda: early(1), lambda: early(0), "ep_set_watermark/soft_kept"),
+    "a hard mark": (lambda: broken(1), lambda: broken(0), "ep_set_watermark/hard_kept"),
+    "a range of no LMR": (
+        lambda: synchronized("INVALID_PARAMETER", context=9),
+        lambda: synchronized("SUCCESS", context=9),
+        "lmr_sync_rdma_read/refused",
+    ),
+    "a range before its LMR": (
+        lambda: synchronized("INVALID_PARAMETER", begin=4095),
+        lambda: synchronized("SUCCESS", begin=4095),
+        "lmr_sync_rdma_read/refused",
+    ),
+    "a range behind its LMR": (
+        lambda: synchronized("SUCCESS", size=8192, begin=8192),
+        lambda: synchronized("SUCCESS", begin=8192),
+        "lmr_sync_rdma_read/refused",
+    ),
     "a waiter of an EP": (
         lambda: sleeper(False, sent=False),
         lambda: sleeper(False, sent=True),
