@@ -173,7 +173,6 @@ def duplicated(call: Call, ep: Ep, _side: Side) -> Refusal | Open | None:
 @after("dat_ep_connect", "dat_ep_dup_connect")
 def asked(call: Call, ep: Ep, side: Side) -> None:
     connection = Connection(ep, active=True)
-    ep.ever = True
     size = call.arg("private_data_size")
     connection.private_sent = size if isinstance(size, int) else None
     connection.data_sent = call.arg("private_data")
@@ -186,7 +185,7 @@ def asked(call: Call, ep: Ep, side: Side) -> None:
     point = side.qualifiers.get(connection.qualifier)
     connection.local = point is not None and point.alive
     connection.number = call.n
-    ep.connections.append(connection)
+    ep.begins(connection)
     side.connects.append(connection)
     peer = side.peer
     if isinstance(peer, Side) and call.n in side.links:

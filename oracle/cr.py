@@ -234,8 +234,7 @@ def accepted(call: Call, cr: Cr, side: Side) -> None:
         )
     if cr.asker is not None:
         cr.asker.accepted_at = call.end
-    ep.connections.append(connection)
-    ep.ever = True
+    ep.begins(connection)
     ep.states = frozenset((COMPLETION_PENDING, CONNECTED, DISCONNECTED))
 
 

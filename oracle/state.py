@@ -406,6 +406,16 @@ class Ep(Obj):
         self.reused_at = 0
         self.strays = 0  # completions of the SRQ that are its own, or of that EP
 
+    def begins(self, connection: "Connection") -> None:
+        """A connection of the EP begins. Receives that it takes from an SRQ are never reaped where
+        it has no EVD for them.
+        """
+        self.connections.append(connection)
+        self.ever = True
+        if self.srq is not None and self.recv_evd in (None, NULL):
+            self.srq.doubt = "an EP has no EVD for the receives that it takes"
+            self.srq.fresh = None
+
     @property
     def connection(self) -> "Connection | None":
         """The latest attempt to connect."""
