@@ -64,39 +64,49 @@ FAMILY(ep_post_send, flags, flagged)
 /* The cookie of a send that fails: one that is forgotten is not 0 by chance. */
 #define FAILING UINT64_C(40)
 
-/* Failures are reported even if suppressed: two sends, flushed in their order. */
+/* Failures are reported even if suppressed: two sends, flushed in their order; and so anew. */
 FAMILY(ep_post_send, flags_of_flushed, flagged)
 {
         struct loop loop = transfer_with(t, .request_flags = row->of_ep);
         struct line line = line_between(t, loop.active, loop.passive, 2);
 
-        must_end(t, &loop);
-        line.sent = FAILING;
-        expect(line_send(&line, row->flags), DAT_SUCCESS);
-        expect(line_send(&line, PLAIN), DAT_SUCCESS);
+        for (uint64_t cookie = FAILING; cookie <= FAILING + 2; cookie += 2) {
+                if (cookie > FAILING)
+                        ep_join_anew(t, &loop);
+                must_end(t, &loop);
+                line.sent = cookie;
+                expect(line_send(&line, row->flags), DAT_SUCCESS);
+                expect(line_send(&line, PLAIN), DAT_SUCCESS);
 
-        for (uint64_t i = 0; i < 2; i++)
-                expect_completion(ep_request_evd(t, line.from), .ep = line.from,
-                                  .cookie = FAILING + i, .status = DAT_DTO_ERR_FLUSHED);
-        expect_empty(t, ep_request_evd(t, line.from));
+                for (uint64_t i = 0; i < 2; i++)
+                        expect_completion(ep_request_evd(t, line.from), .ep = line.from,
+                                          .cookie = cookie + i, .status = DAT_DTO_ERR_FLUSHED);
+                expect_empty(t, ep_request_evd(t, line.from));
+        }
 }
 
-/* A send without a receive fails when the connection ends, and is reported. */
+/* A send without a receive fails when the connection ends, and is reported; the next one too. */
 FAMILY(ep_post_send, flags_of_failed, flagged)
 {
         struct loop loop = transfer_with(t, .request_flags = row->of_ep);
         struct line line = line_between(t, loop.active, loop.passive, 2);
-        DAT_DTO_COMPLETION_EVENT_DATA dto;
 
-        line.sent = FAILING;
-        expect(line_send(&line, row->flags), DAT_SUCCESS);
-        must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
-        must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
-        must(line_send(&line, PLAIN));
+        for (uint64_t cookie = FAILING; cookie <= FAILING + 2; cookie += 2) {
+                DAT_DTO_COMPLETION_EVENT_DATA dto;
 
-        dto = expect_dto_failed(t, ep_request_evd(t, line.from));
-        expect_that(dto.ep_handle == line.from, "the completion names another EP");
-        expect_eq(dto.user_cookie.as_64, FAILING);
+                if (cookie > FAILING)
+                        ep_join_anew(t, &loop);
+                line.sent = cookie;
+                expect(line_send(&line, row->flags), DAT_SUCCESS);
+                must_end(t, &loop);
+                must(line_send(&line, PLAIN));
+
+                dto = expect_dto_failed(t, ep_request_evd(t, line.from));
+                expect_that(dto.ep_handle == line.from, "the completion names another EP");
+                expect_eq(dto.user_cookie.as_64, cookie);
+                expect_completion(ep_request_evd(t, line.from), .ep = line.from,
+                                  .cookie = cookie + 1, .status = DAT_DTO_ERR_FLUSHED);
+        }
 }
 
 static const struct unconfigured {

@@ -265,6 +265,7 @@ void rdma_arguments_of_refused(struct test *t, const struct rdma_kind *kind);
 void rdma_in_state(struct test *t, const struct rdma_kind *kind, const struct ep_state_row *row);
 void rdma_after_turn(struct test *t, const struct rdma_kind *kind, const struct ep_turn *row);
 void rdma_cut_off(struct test *t, const struct rdma_kind *kind);
+void rdma_cut_off_suppressed(struct test *t, const struct rdma_kind *kind);
 
 void rdma_most_outstanding(struct test *t, const struct rdma_kind *kind);
 void rdma_one_too_many(struct test *t, const struct rdma_kind *kind);

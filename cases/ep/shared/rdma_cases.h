@@ -52,6 +52,7 @@ RDMA_FAMILY(after_turn, ep_turns, rdma_after_turn)
 RDMA_FAMILY(flushed, rdma_flags, rdma_flushed)
 RDMA_FAMILY(refusal_on_disconnected, rdma_refusals, rdma_refusal_on_disconnected)
 RDMA_CASE(cut_off, rdma_cut_off)
+RDMA_CASE(cut_off_suppressed, rdma_cut_off_suppressed)
 
 /* Depth */
 RDMA_CASE(most_outstanding, rdma_most_outstanding)

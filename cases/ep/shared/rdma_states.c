@@ -102,25 +102,24 @@ void rdma_after_turn(struct test *t, const struct rdma_kind *kind, const struct 
         expect_eq(ep_state(t, rdma.ep), row->state);
 }
 
-static void end_loop(struct test *t, const struct rdma *rdma)
-{
-        must(dat_ep_disconnect(rdma->ep, DAT_CLOSE_ABRUPT_FLAG));
-        must_event(ep_connect_evd(t, rdma->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
-}
-
+/* After a first connection, and after a second one. */
 void rdma_flushed(struct test *t, const struct rdma_kind *kind, const struct rdma_flags *row)
 {
         struct rdma rdma = rdma_with(t, kind, .request_flags = rdma_configured_for(row));
 
-        end_loop(t, &rdma);
-        for (uint64_t i = 0; i < 4; i++)
-                expect(rdma_post_whole(t, &rdma, 50 + i, row->flags), DAT_SUCCESS);
-        for (uint64_t i = 0; i < 4; i++)
-                expect_completion(rdma.evd, .ep = rdma.ep, .cookie = 50 + i,
-                                  .status = DAT_DTO_ERR_FLUSHED);
-        expect_rdma_silent(t, rdma.evd);
-        expect_untouched(rdma_target(&rdma));
-        expect_eq(ep_state(t, rdma.ep), DAT_EP_STATE_DISCONNECTED);
+        for (uint64_t first = 50; first <= 60; first += 10) {
+                if (first > 50)
+                        ep_join_anew(t, &rdma.loop);
+                must_end(t, &rdma.loop);
+                for (uint64_t i = 0; i < 4; i++)
+                        expect(rdma_post_whole(t, &rdma, first + i, row->flags), DAT_SUCCESS);
+                for (uint64_t i = 0; i < 4; i++)
+                        expect_completion(rdma.evd, .ep = rdma.ep, .cookie = first + i,
+                                          .status = DAT_DTO_ERR_FLUSHED);
+                expect_rdma_silent(t, rdma.evd);
+                expect_untouched(rdma_target(&rdma));
+                expect_eq(ep_state(t, rdma.ep), DAT_EP_STATE_DISCONNECTED);
+        }
 }
 
 /* Whatever is done by then succeeds, and has its bytes; the others are flushed, each once. */
@@ -132,7 +131,7 @@ void rdma_cut_off(struct test *t, const struct rdma_kind *kind)
 
         for (uint64_t i = 0; i < OUTSTANDING; i++)
                 expect(rdma_post_whole(t, &rdma, i, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
-        end_loop(t, &rdma);
+        must_end(t, &rdma.loop);
         for (uint64_t i = 0; i < OUTSTANDING; i++) {
                 DAT_EVENT event = expect_event(rdma.evd, DAT_DTO_COMPLETION_EVENT);
 
@@ -151,21 +150,82 @@ void rdma_cut_off(struct test *t, const struct rdma_kind *kind)
         expect_kept_around(rdma_target(&rdma));
 }
 
+/* A message for which the other end has no receive holds up what is posted behind it. */
+static void hold_up(struct test *t, const struct rdma *rdma, uint64_t cookie,
+                    DAT_COMPLETION_FLAGS flags)
+{
+        struct vector message = vector_with(t, .length = SMALL);
+
+        must(send_vector(rdma->ep, &message, cookie, flags));
+}
+
+#define MARKER 1000 /* the cookie of what is posted last */
+#define HELD   5    /* of those in flight, the one that holds up the others */
+
+/*
+ * Of those in flight from `first` on, the one held and all behind it have failed, in order, maybe
+ * with some before them; a marker comes behind; and no more.
+ */
+static void expect_last_flushed(struct test *t, const struct rdma *rdma, uint64_t first)
+{
+        uint64_t held = first + HELD;
+        uint64_t next = 0;
+
+        for (;; next++) {
+                DAT_EVENT event = expect_event(rdma->evd, DAT_DTO_COMPLETION_EVENT);
+                const DAT_DTO_COMPLETION_EVENT_DATA *dto =
+                    &event.event_data.dto_completion_event_data;
+
+                if (dto->user_cookie.as_64 == MARKER)
+                        break;
+                if (next == 0 && dto->user_cookie.as_64 < held)
+                        next = dto->user_cookie.as_64;
+                else if (next == 0)
+                        next = held;
+                expect_eq(dto->user_cookie.as_64, next);
+                expect_that(dto->ep_handle == rdma->ep, "the completion is of another EP");
+                if (next == held)
+                        expect_that(dto->status != DAT_DTO_SUCCESS,
+                                    "a message that was not received is reported as sent");
+                else
+                        expect_eq(dto->status, DAT_DTO_ERR_FLUSHED);
+        }
+        expect_eq(next, first + OUTSTANDING - 1);
+        expect_rdma_silent(t, rdma->evd);
+}
+
+/*
+ * The successes are not told of, and what is flushed is: over a first connection and over a second
+ * one, whose cookies are others.
+ */
+void rdma_cut_off_suppressed(struct test *t, const struct rdma_kind *kind)
+{
+        struct rdma rdma = rdma_with(t, kind, .length = LENGTH, .dtos = OUTSTANDING,
+                                     .reads = rdma_at_once(kind, OUTSTANDING));
+
+        for (uint64_t first = 1; first <= 101; first += 100) {
+                if (first > 1)
+                        ep_join_anew(t, &rdma.loop);
+                for (uint64_t i = 0; i < OUTSTANDING - 1; i++) {
+                        if (i == HELD)
+                                hold_up(t, &rdma, first + i, DAT_COMPLETION_SUPPRESS_FLAG);
+                        else
+                                expect(rdma_post_whole(t, &rdma, first + i,
+                                                       DAT_COMPLETION_SUPPRESS_FLAG),
+                                       DAT_SUCCESS);
+                }
+                must_end(t, &rdma.loop);
+                expect(rdma_post_whole(t, &rdma, MARKER, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+                expect_last_flushed(t, &rdma, first);
+                expect_kept_around(rdma_target(&rdma));
+        }
+}
+
 /*
  * Depth
  */
 
-/*
- * A message for which the other end has no receive holds up what is posted behind it. `release`
- * takes it.
- */
-static void hold_up(struct test *t, const struct rdma *rdma)
-{
-        struct vector message = vector_with(t, .length = SMALL);
-
-        must(send_vector(rdma->ep, &message, 0, DAT_COMPLETION_DEFAULT_FLAG));
-}
-
+/* A receive takes the message that holds up the others. */
 static void let_go(struct test *t, const struct rdma *rdma)
 {
         struct vector room = vector_with(t, .length = SMALL);
@@ -192,7 +252,7 @@ static void expect_all(struct test *t, const struct rdma *rdma, uint64_t count)
 
 static void fill_up(struct test *t, const struct rdma *rdma)
 {
-        hold_up(t, rdma);
+        hold_up(t, rdma, 0, DAT_COMPLETION_DEFAULT_FLAG);
         for (uint64_t i = 1; i < OUTSTANDING; i++)
                 expect(rdma_post_whole(t, rdma, i, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 }

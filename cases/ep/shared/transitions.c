@@ -172,12 +172,18 @@ void ep_join_by_provider(struct test *t, struct loop *loop)
         must_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-void ep_join_again(struct test *t, struct loop *loop)
+void ep_join_anew(struct test *t, struct loop *loop)
 {
-        ep_turn_reset(t, loop);
-        must_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must(dat_ep_reset(loop->active));
         must(dat_ep_reset(loop->passive));
         loop_join(t, loop);
+}
+
+void ep_join_again(struct test *t, struct loop *loop)
+{
+        ep_turn_leave(t, loop);
+        must_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_DISCONNECTED);
+        ep_join_anew(t, loop);
 }
 
 struct loop expect_joined(struct test *t, DAT_EP_HANDLE active, DAT_EP_HANDLE passive)

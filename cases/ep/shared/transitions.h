@@ -70,6 +70,9 @@ static const struct ep_join {
     {"again", ep_join_again},
 };
 
+/* Both ends are Disconnected, and their events taken: they are reset, and connected once more. */
+void ep_join_anew(struct test *t, struct loop *loop);
+
 /* Of the first, what it follows: a connection of two more EPs. */
 struct loop ep_follow(struct test *t, struct loop *loop);
 

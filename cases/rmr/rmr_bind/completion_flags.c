@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_rmr_bind: completion flags. */
 #include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transfer.h"
+#include "cases/ep/shared/transitions.h"
 #include "cases/evd/shared/dispatcher.h"
 #include "cases/rmr/rmr_bind/fixtures.h"
 #include "cases/rmr/shared/window.h"
 #include "cases/shared/bits.h"
+#include "cases/shared/point.h"
 #include "clauses/rmr_bind.h"
 
 #include <string.h>
@@ -106,17 +109,23 @@ FAMILY(rmr_bind, flags_of_flushed, flagged)
 {
         struct window window = window_with(t, .requests = row->of_ep);
         struct bind binds[] = {bind_of(t, &window), bind_of(t, &window)};
+        struct loop loop;
 
-        must_disconnect(t, window.near);
+        loop =
+            (struct loop){.active = window.near, .passive = window.far, .requests = request_evd(t)};
         binds[0].flags = row->flags;
-        binds[0].cookie = 40;
-        binds[1].cookie = 41;
-        expect(rmr_bind_post(&binds[0]), DAT_SUCCESS);
-        expect(rmr_bind_post(&binds[1]), DAT_SUCCESS);
-
-        rmr_bind_expect_flushed(t, &window, &binds[0]);
-        rmr_bind_expect_flushed(t, &window, &binds[1]);
-        expect_empty(t, window.requests);
+        for (uint64_t cookie = 40; cookie <= 42; cookie += 2) {
+                if (cookie > 40)
+                        ep_join_anew(t, &loop);
+                must_end(t, &loop);
+                for (uint64_t i = 0; i < 2; i++) {
+                        binds[i].cookie = cookie + i;
+                        expect(rmr_bind_post(&binds[i]), DAT_SUCCESS);
+                }
+                for (uint64_t i = 0; i < 2; i++)
+                        rmr_bind_expect_flushed(t, &window, &binds[i]);
+                expect_empty(t, window.requests);
+        }
 }
 
 static const struct flags_row {
