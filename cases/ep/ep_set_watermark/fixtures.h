@@ -66,6 +66,17 @@ static const struct mark exceeded[] = {
     {"by_sixth", 5, 6},
 };
 
+/* A mark that has taken effect, and the mark that is set then. */
+static const struct again {
+        const char *id;
+        DAT_COUNT first;
+        DAT_COUNT second;
+} again[] = {
+    {"higher", 0, 2},
+    {"lower", 2, 0},
+    {"same", 2, 2},
+};
+
 struct pair {
         DAT_COUNT soft;
         DAT_COUNT hard;

@@ -187,16 +187,6 @@ CASE(ep_set_watermark, soft_again_above)
         expect_quiet(async_evd(t));
 }
 
-static const struct again {
-        const char *id;
-        DAT_COUNT first;
-        DAT_COUNT second;
-} again[] = {
-    {"higher", 0, 2},
-    {"lower", 2, 0},
-    {"same", 2, 2},
-};
-
 FAMILY(ep_set_watermark, soft_again_at, again)
 {
         require_unreaped_counted(t);

@@ -142,6 +142,84 @@ FAMILY(ep_set_watermark, hard_before_connection, before_connection)
         expect_broken(t, &stage);
 }
 
+/* The EP, which is Disconnected, gives back what it has, and is reset. */
+static void reset_stage(struct test *t, struct stage *stage)
+{
+        DAT_EVENT event;
+
+        settle(t);
+        while (dat_is(fixture_event_now(t, stage->flow.evd, &event), DAT_SUCCESS))
+                stage->queue.posted &=
+                    ~(UINT64_C(1) << event.event_data.dto_completion_event_data.user_cookie.as_64);
+        must(dat_ep_reset(stage->flow.ep));
+        queue_post(t, &stage->queue, POSTS - __builtin_popcountll(stage->queue.posted));
+}
+
+static void connect_stage(struct test *t, struct stage *stage)
+{
+        stage->flow.end = must_connect(stage->flow.ep);
+        stage->flow.sent = 0;
+        stage->flow.received = 0;
+        stage->ahead = held_ahead(t, stage);
+}
+
+/* The mark is set for a second connection, before that is made or after. */
+static void set_anew(struct test *t, struct stage *stage, struct pair marks, bool before)
+{
+        reset_stage(t, stage);
+        if (before)
+                expect_set(t, stage->flow.ep, marks.soft, marks.hard);
+        connect_stage(t, stage);
+        if (!before)
+                expect_set(t, stage->flow.ep, marks.soft, marks.hard);
+}
+
+/* So many messages come to the stage's EP. */
+static void deliver(struct test *t, struct stage *stage, DAT_COUNT messages)
+{
+        if (messages > 0)
+                flow_deliver(t, &stage->flow, messages);
+}
+
+FAMILY(ep_set_watermark, soft_anew, again)
+{
+        require_unreaped_counted(t);
+
+        for (int before = 0; before < 2; before++) {
+                struct stage stage = stage_marked(t, row->first, INFINITE);
+
+                deliver(t, &stage, row->first + 1);
+                expect_async_event(stage.flow.ep);
+                flow_break(t, &stage.flow);
+                set_anew(t, &stage, (struct pair){row->second, INFINITE}, before);
+                deliver(t, &stage, row->second);
+                expect_no_soft_event(t, &stage);
+
+                flow_send(&stage.flow, 1);
+                expect_async_event(stage.flow.ep);
+                expect_quiet(async_evd(t));
+        }
+}
+
+FAMILY(ep_set_watermark, hard_anew, again)
+{
+        require_unreaped_counted(t);
+
+        for (int before = 0; before < 2; before++) {
+                struct stage stage = stage_marked(t, INFINITE, row->first);
+
+                flow_send(&stage.flow, row->first + 1);
+                expect_broken(t, &stage);
+                set_anew(t, &stage, (struct pair){INFINITE, row->second}, before);
+                if (row->second > 0)
+                        flow_send(&stage.flow, row->second);
+                expect_unbroken(t, &stage);
+
+                flow_send(&stage.flow, 1);
+                expect_broken(t, &stage);
+        }
+}
+
 /*
  * What the marks leave as it was
  */
