@@ -139,6 +139,22 @@ CASE(ep_create_with_srq, receives_after_reset)
         expect_traffic(t, &queue, &flow, 2);
 }
 
+/* Whichever way the EP was connected, and after that was over: it names itself and each receive. */
+CASE(ep_create_with_srq, receives_by_each_route)
+{
+        EACH_EP_ROUTE (route, DAT_EP_STATE_CONNECTED) {
+                struct queue queue = queue_with(t, 8);
+                struct flow flow = flow_by(t, &queue, route);
+
+                queue.cookie_bits = WIDE_COOKIES;
+                queue_post(t, &queue, 3);
+                expect_traffic(t, &queue, &flow, 2);
+                flow_deliver(t, &flow, 1);
+                flow_break(t, &flow);
+                expect_messages(t, &queue, &flow, 1);
+        }
+}
+
 CASE(ep_create_with_srq, receives_of_its_srq)
 {
         struct queue one = queue_with(t, 8);

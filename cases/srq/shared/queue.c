@@ -30,24 +30,24 @@ static int take_slot(struct queue *queue)
         return slot;
 }
 
+static DAT_RETURN post_slot(const struct queue *queue, int slot)
+{
+        DAT_LMR_TRIPLET segment = triplet(queue->buf, (size_t)slot * queue->length, queue->length);
+
+        return dat_srq_post_recv(queue->srq, 1, &segment,
+                                 (DAT_DTO_COOKIE){.as_64 = (DAT_UINT64)slot ^ queue->cookie_bits});
+}
+
 void queue_post(struct test *t, struct queue *queue, int count)
 {
         for (int i = 0; i < count; i++)
-                srq_post(t, queue->srq, queue->buf, queue->length, take_slot(queue), 1);
+                must(post_slot(queue, take_slot(queue)));
 }
 
 void expect_posts(struct test *t, struct queue *queue, int count)
 {
-        for (int i = 0; i < count; i++) {
-                int slot = take_slot(queue);
-                DAT_LMR_TRIPLET segment =
-                    triplet(queue->buf, (size_t)slot * queue->length, queue->length);
-
-                expect(dat_srq_post_recv(
-                           queue->srq, 1, &segment,
-                           (DAT_DTO_COOKIE){.as_64 = (DAT_UINT64)slot ^ queue->cookie_bits}),
-                       DAT_SUCCESS);
-        }
+        for (int i = 0; i < count; i++)
+                expect(post_slot(queue, take_slot(queue)), DAT_SUCCESS);
 }
 
 DAT_COUNT srq_size(struct test *t, DAT_SRQ_HANDLE srq)

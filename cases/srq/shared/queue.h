@@ -8,6 +8,9 @@
 #define MESSAGE ((size_t)64) /* bytes */
 #define SLOTS   64           /* receives that a queue's memory has room for */
 
+/* For `cookie_bits`: cookies with bits in each byte, so that one cut to 32 bits is another. */
+#define WIDE_COOKIES (UINT64_C(0x0123456789abcdef) & ~(UINT64_C(64) - 1))
+
 /* An SRQ, the memory of its receives, and the cookies (slot numbers) still to come back. */
 struct queue {
         DAT_SRQ_HANDLE srq;

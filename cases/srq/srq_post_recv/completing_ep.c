@@ -93,6 +93,32 @@ CASE(srq_post_recv, completion_names_ep)
         }
 }
 
+#define EPS 12
+
+/* As many EPs as no table of a few holds, asked from the newest to the oldest, and back. */
+CASE(srq_post_recv, many_eps)
+{
+        DAT_COUNT count = cap_at_limit(t, EPS, DAT_HANDLE_TYPE_EP, 1);
+        struct queue queue = queue_with(t, EPS);
+        DAT_EVD_HANDLE evd = evd_with(t);
+        struct flow flows[EPS];
+
+        queue.cookie_bits = WIDE_COOKIES;
+        for (DAT_COUNT i = 0; i < count; i++)
+                flows[i] = flow_open(t, &queue, evd);
+        for (DAT_COUNT turn = 0; turn < 2 * count; turn++) {
+                struct flow *flow = &flows[turn < count ? count - 1 - turn : turn - count];
+                DAT_DTO_COMPLETION_EVENT_DATA dto;
+
+                expect_posts(t, &queue, 1);
+                flow_send(flow, 1);
+                dto = expect_dto(evd);
+                expect_that(dto.ep_handle == flow->ep,
+                            "the completion is not of the EP to which the message came");
+                check_message(t, &queue, flow, 1, &dto);
+        }
+}
+
 /* The message was too long. The EP that has its connection later is asked first. */
 CASE(srq_post_recv, failed_completion_names_ep)
 {
@@ -120,6 +146,7 @@ CASE(srq_post_recv, connected_by_each_route)
                 struct queue queue = queue_with(t, 8);
                 struct flow flow = flow_by(t, &queue, route);
 
+                queue.cookie_bits = WIDE_COOKIES;
                 for (int i = 0; i < 2; i++) {
                         expect_posts(t, &queue, 4);
                         expect_traffic(t, &queue, &flow, 4);
@@ -136,6 +163,7 @@ CASE(srq_post_recv, accepted_twice)
         DAT_LMR_TRIPLET segment = triplet(from, 0, MESSAGE);
         struct flow flow = {.ep = ep, .evd = ep_recv_evd(t, ep), .length = MESSAGE};
 
+        queue.cookie_bits = WIDE_COOKIES;
         for (int connection = 0; connection < 2; connection++) {
                 struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
 

@@ -6,7 +6,6 @@
 #include "clauses/srq_post_recv.h"
 
 #define DISCONNECTS 4
-#define EVERY_BYTE  (UINT64_C(0x0123456789abcdef) & ~(UINT64_C(64) - 1))
 
 static void end_abruptly(struct test *t, struct flow *flow)
 {
@@ -112,7 +111,7 @@ FAMILY(srq_post_recv, disconnect_under_traffic, endings)
         struct queue queue = queue_for(t, 12, LONG_MESSAGE, 12);
         int flushed = 0;
 
-        queue.cookie_bits = EVERY_BYTE;
+        queue.cookie_bits = WIDE_COOKIES;
         for (int i = 0; i < DISCONNECTS; i++) {
                 struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
@@ -131,7 +130,7 @@ CASE(srq_post_recv, disconnect_flushes_half_received)
         struct queue queue = queue_for(t, 8, COMING, 2);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
-        queue.cookie_bits = EVERY_BYTE;
+        queue.cookie_bits = WIDE_COOKIES;
         expect_posts(t, &queue, 2);
         flows_hold(t, &queue, &flow, 1);
         uint64_t taken = message_holds(queue.buf->addr, MESSAGE, 0) ? 0 : 1;

@@ -7,14 +7,12 @@
 
 #define TRIES 5
 
-/* A queue of long messages and an EP that receives from it with these flags. */
-static struct flow flow_signalled(struct test *t, struct queue *queue, DAT_COMPLETION_FLAGS flags)
+/* An EP that receives from the queue with these flags. */
+static struct flow flow_flagged(struct test *t, struct queue *queue, DAT_COMPLETION_FLAGS flags)
 {
         DAT_EP_PARAM param = {.ep_state = DAT_EP_STATE_UNCONNECTED};
-        DAT_EP_HANDLE ep;
+        DAT_EP_HANDLE ep = ep_with(t, .srq = queue->srq);
 
-        *queue = queue_for(t, 8, LONG_MESSAGE, 8);
-        ep = ep_with(t, .srq = queue->srq);
         must(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
         release(t, ep);
         param.ep_attr.recv_completion_flags = flags;
@@ -22,7 +20,14 @@ static struct flow flow_signalled(struct test *t, struct queue *queue, DAT_COMPL
         return (struct flow){.ep = ep,
                              .evd = ep_recv_evd(t, ep),
                              .end = peer_connect(peer(t), ep),
-                             .length = LONG_MESSAGE};
+                             .length = queue->length};
+}
+
+/* The same, of a new queue of long messages. */
+static struct flow flow_signalled(struct test *t, struct queue *queue, DAT_COMPLETION_FLAGS flags)
+{
+        *queue = queue_for(t, 8, LONG_MESSAGE, 8);
+        return flow_flagged(t, queue, flags);
 }
 
 /* A thread waits on the flow's EVD, proven, for so many events. */
@@ -153,4 +158,41 @@ CASE(srq_post_recv, threshold_signals)
 
         expect_woken(t, &queue, &flow, waiter, 3);
         expect_messages(t, &queue, &flow, 2);
+}
+
+/* Two EPs of one SRQ, of which one solicits: whichever was made first. */
+static const struct which_of_two {
+        const char *id;
+        int soliciting;
+} soliciting[] = {
+    {"older_solicits", 0},
+    {"newer_solicits", 1},
+};
+
+FAMILY(srq_post_recv, flags_of_each_ep, soliciting)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flows[2];
+        struct flow *solicited = &flows[row->soliciting];
+        struct flow *plain = &flows[!row->soliciting];
+        struct waiter *sleeper;
+
+        for (int i = 0; i < 2; i++)
+                flows[i] = flow_flagged(t, &queue,
+                                        i == row->soliciting ? DAT_COMPLETION_SOLICITED_WAIT_FLAG
+                                                             : DAT_COMPLETION_DEFAULT_FLAG);
+        expect_posts(t, &queue, 4);
+        sleeper = wait_for(t, solicited, 1);
+        flow_send(solicited, 1);
+        for (int i = 0; i < 2; i++) {
+                struct waiter *waiter = wait_for(t, plain, 1);
+
+                flow_send(plain, 1);
+                expect_woken(t, &queue, plain, waiter, 1);
+        }
+        expect_asleep(sleeper);
+        peer_send(solicited->end, .length = queue.length, .first = solicited->sent++,
+                  .flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+        expect_woken(t, &queue, solicited, sleeper, 1);
+        expect_messages(t, &queue, solicited, 1);
 }
