@@ -326,6 +326,7 @@ static void told_private_data(struct test *t, struct request *arrived, const str
 static void handed_nowhere(struct test *t, struct request *arrived, const struct request *from)
 {
         release(t, from->point);
+        must_know(t, arrived);
         for (int i = 0; i < 2; i++)
                 expect(dat_cr_handoff(arrived->cr, from->qual), DAT_INVALID_PARAMETER);
         expect_cr_kept(t, arrived);
@@ -394,8 +395,8 @@ FAMILY(cr_handoff, other_request, two_requests)
         struct request requests[2];
         struct request arrived;
 
-        requests[0] = requested(t, MADE_BY_CONSUMER);
-        requests[1] = requested_like(t, &requests[0]);
+        requests[0] = requested_known(t, MADE_BY_CONSUMER);
+        requests[1] = requested_known_like(t, &requests[0]);
         arrived = handed(t, &requests[row->one], &to);
 
         expect_cr_kept(t, &requests[!row->one]);
@@ -430,7 +431,7 @@ FAMILY(cr_handoff, often, request_kinds)
         struct request points[] = {
             request_at(t, MADE_BY_CONSUMER),
             request_at(t, row->maker == MADE_BY_PROVIDER ? MADE_BY_PROVIDER : MADE_BY_CONSUMER)};
-        struct request request = requested(t, row->maker);
+        struct request request = requested_known(t, row->maker);
 
         for (int i = 0; i < TIMES; i++)
                 request = handed(t, &request, &points[i % 2]);
@@ -527,7 +528,7 @@ static const struct nowhere {
 FAMILY(cr_handoff, nowhere, nowheres)
 {
         struct request to = request_at(t, MADE_BY_CONSUMER);
-        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request request = requested_known(t, MADE_BY_CONSUMER);
         DAT_CONN_QUAL qual = row->qual(t, &request);
 
         for (int i = 0; i < 2; i++)
@@ -545,7 +546,7 @@ CASE(cr_handoff, other_ia)
         DAT_IA_HANDLE other = other_ia(t);
         DAT_EVD_HANDLE evd = evd_with(t, .ia = other, .flags = DAT_EVD_CR_FLAG);
         struct request to = request_at(t, MADE_BY_CONSUMER);
-        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request request = requested_known(t, MADE_BY_CONSUMER);
         DAT_CONN_QUAL qual = 0;
         DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
 
@@ -567,7 +568,7 @@ CASE(cr_handoff, other_ia)
 
 FAMILY(cr_handoff, nowhere_from, request_kinds)
 {
-        struct request request = requested(t, row->maker);
+        struct request request = requested_known(t, row->maker);
         DAT_EP_STATE before = ep_state(t, request.passive);
 
         expect(dat_cr_handoff(request.cr, unheard(t, &request)), DAT_INVALID_PARAMETER);

@@ -235,8 +235,8 @@ FAMILY(cr_reject, other_request, two_requests)
 {
         struct request requests[2];
 
-        requests[0] = requested(t, MADE_BY_CONSUMER);
-        requests[1] = requested_like(t, &requests[0]);
+        requests[0] = requested_known(t, MADE_BY_CONSUMER);
+        requests[1] = requested_known_like(t, &requests[0]);
         expect_cr_rejected(t, &requests[row->one]);
 
         expect_cr_kept(t, &requests[!row->one]);
@@ -261,9 +261,9 @@ CASE(cr_reject, in_any_order)
         struct request requests[REQUESTS];
         DAT_COUNT count = cap_at_limit(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
 
-        requests[0] = requested(t, MADE_BY_CONSUMER);
+        requests[0] = requested_known(t, MADE_BY_CONSUMER);
         for (int i = 1; i < count; i++)
-                requests[i] = requested_like(t, &requests[0]);
+                requests[i] = requested_known_like(t, &requests[0]);
         for (int left = count; left > 0; left--) {
                 uint64_t which = draw(t, (uint64_t)left);
 

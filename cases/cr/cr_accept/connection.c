@@ -103,8 +103,8 @@ FAMILY(cr_accept, own_asker, two_requests)
 {
         struct request requests[2];
 
-        requests[0] = requested(t, MADE_BY_CONSUMER);
-        requests[1] = requested_like(t, &requests[0]);
+        requests[0] = requested_known(t, MADE_BY_CONSUMER);
+        requests[1] = requested_known_like(t, &requests[0]);
         expect_cr_accepted(t, &requests[row->one]);
 
         expect_cr_kept(t, &requests[!row->one]);

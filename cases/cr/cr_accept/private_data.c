@@ -144,7 +144,7 @@ static DAT_COUNT bad_size(struct test *t, const struct amount *row)
 
 FAMILY(cr_accept, invalid_size, bad_sizes)
 {
-        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request request = requested_known(t, MADE_BY_CONSUMER);
         DAT_COUNT most = provider_attr(t)->max_private_data_size;
         unsigned char *data = buf_with(t, .length = (size_t)most + 1)->addr;
 
@@ -164,7 +164,7 @@ FAMILY(cr_accept, invalid_size_by_kind, request_kinds)
             [MADE_BY_PROVIDER] = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING,
             [MADE_FOR_RSP] = DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
         };
-        struct request request = requested(t, row->maker);
+        struct request request = requested_known(t, row->maker);
         unsigned char data = 0;
 
         expect(dat_cr_accept(request.cr, named_ep(&request), -1, &data), DAT_INVALID_PARAMETER);

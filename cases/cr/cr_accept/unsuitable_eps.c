@@ -10,7 +10,7 @@
 
 FAMILY(cr_accept, in_state, ep_states)
 {
-        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request request = requested_known(t, MADE_BY_CONSUMER);
         struct ep_held held = ep_hold(t, row->state);
         struct request with_held = request;
 
@@ -36,6 +36,7 @@ CASE(cr_accept, bare_ep)
         must_ask(t, &request, (struct asks){.size = PRIVATE_SIZE, .data = data});
         request.cr = expect_cr_request(t, request.evd, request.point, request.qual);
         request.passive = must_tell_ep(t, request.cr);
+        must_know(t, &request);
         ret = dat_cr_accept(request.cr, DAT_HANDLE_NULL, 0, NULL);
         if (dat_is(ret, DAT_SUCCESS)) {
                 request_accepted(t, &request);
@@ -64,7 +65,7 @@ static DAT_EP_HANDLE ep_of_other_ia(struct test *t)
 
 CASE(cr_accept, ep_elsewhere)
 {
-        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request request = requested_known(t, MADE_BY_CONSUMER);
         DAT_EP_HANDLE elsewhere = ep_of_other_ia(t);
         DAT_RETURN ret = expect(dat_cr_accept(request.cr, elsewhere, 0, NULL), DAT_INVALID_HANDLE,
                                 DAT_INVALID_PARAMETER, DAT_SUCCESS);
@@ -93,7 +94,7 @@ static const struct named {
 
 FAMILY(cr_accept, named_ep, nameds)
 {
-        struct request request = requested(t, row->maker);
+        struct request request = requested_known(t, row->maker);
         DAT_EP_HANDLE other = ep_with(t);
         DAT_EP_STATE before = ep_state(t, request.passive);
         DAT_RETURN ret = dat_cr_accept(request.cr, row->own ? request.passive : other, 0, NULL);
@@ -114,7 +115,7 @@ FAMILY(cr_accept, named_ep, nameds)
 /* After no end of refusals, the request is accepted as if it were the first attempt. */
 CASE(cr_accept, after_many_refusals)
 {
-        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request request = requested_known(t, MADE_BY_CONSUMER);
         unsigned char data = 0;
 
         for (int i = 0; i < 100; i++) {

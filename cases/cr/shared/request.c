@@ -171,6 +171,28 @@ struct request requested_like(struct test *t, const struct request *other)
         return request;
 }
 
+void must_know(struct test *t, struct request *request)
+{
+        request->told = request_told(t, request->cr);
+        request->known = true;
+}
+
+struct request requested_known(struct test *t, enum ep_maker maker)
+{
+        struct request request = requested(t, maker);
+
+        must_know(t, &request);
+        return request;
+}
+
+struct request requested_known_like(struct test *t, const struct request *other)
+{
+        struct request request = requested_like(t, other);
+
+        must_know(t, &request);
+        return request;
+}
+
 void lose_by_disconnect(struct test *t, struct request *request)
 {
         must(dat_ep_disconnect(request->active, DAT_CLOSE_ABRUPT_FLAG));
@@ -313,7 +335,7 @@ void expect_cr_rejected(struct test *t, const struct request *request)
 
 /*
  * Which port a request tells is dat_cr_query()'s affair (EP-71), and no other page's. One that
- * tells none does so everywhere, and shows no change.
+ * tells none may do so everywhere: whether it told one before, a known request shows.
  */
 static void must_tell_port(struct test *t, const DAT_CR_PARAM *told, DAT_EP_HANDLE asker)
 {
@@ -341,6 +363,8 @@ void expect_cr_kept(struct test *t, const struct request *request)
                         memcmp(param.private_data, sent, PRIVATE_SIZE) == 0,
                     "the private data is not what was sent");
         expect_ep_in(t, request->active, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+        if (request->known)
+                expect_told_still(t, request->cr, &request->told);
         must_tell_port(t, &param, request->active);
         expect_empty(t, ep_connect_evd(t, request->active));
 }

@@ -64,6 +64,8 @@ struct request {
         DAT_CR_HANDLE cr;
         DAT_PZ_HANDLE zone; /* of the passive EP, and its EVDs */
         DAT_EVD_HANDLE recv_evd, request_evd, connect_evd;
+        bool known; /* what the request tells, for expect_cr_kept() */
+        struct request_told told;
 };
 
 /* An EP that is to ask, and a service point of the kind; nothing has been asked. */
@@ -86,6 +88,11 @@ void must_take(struct test *t, struct request *request);
 /* All of it: the EP asks with PRIVATE_SIZE bytes, the request has come and is taken. */
 struct request requested(struct test *t, enum ep_maker maker);
 struct request requested_like(struct test *t, const struct request *other);
+
+/* Looks at what the request tells, for expect_cr_kept(); and the same as above, with that. */
+void must_know(struct test *t, struct request *request);
+struct request requested_known(struct test *t, enum ep_maker maker);
+struct request requested_known_like(struct test *t, const struct request *other);
 
 /* How the EP that asks is lost while its request stands, as rows of families. */
 struct asker_loss {
@@ -159,7 +166,9 @@ void expect_cr_parted(struct test *t, const struct request *request);
 /* The request can be rejected: the active EP gets an event, and is Disconnected. */
 void expect_cr_rejected(struct test *t, const struct request *request);
 
-/* The request still is: it tells the private data of must_ask(), and the EP that asks still asks.
+/*
+ * The request still is: it tells the private data of must_ask(), and where it is known all else as
+ * before; and the EP that asks still asks.
  */
 void expect_cr_kept(struct test *t, const struct request *request);
 
