@@ -295,6 +295,21 @@ CASE(ep_modify, then_accepts)
         expect_ep_bears_over(t, ep, end);
 }
 
+CASE(ep_modify, then_follows)
+{
+        DAT_EP_ATTR few = ep_attr_few(t);
+        uint64_t made[GIVEN_COUNT];
+        DAT_EP_HANDLE like;
+        DAT_EP_HANDLE ep;
+
+        make_all(t, made);
+        like = ep_by(t, ep_route_first(t, DAT_EP_STATE_CONNECTED));
+        ep = ep_with(t, .attr = &few);
+        expect_all_changes(t, ep, made);
+
+        expect_ep_bears_over(t, ep, peer_duplicate(peer(t), ep, like));
+}
+
 /* Both have the same zone and EVDs at first, and one is connected and has a receive. */
 CASE(ep_modify, connected_ep_untouched)
 {

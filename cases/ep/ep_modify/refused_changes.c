@@ -46,6 +46,26 @@ FAMILY(ep_modify, late_change_keeps, forbidding)
         ask_for_all(t, ep_in(t, row->state), &wishes);
 }
 
+/* Each change is refused, whichever way the EP came into the state. */
+FAMILY(ep_modify, late_change_by_each_route, forbidding)
+{
+        EACH_EP_ROUTE (route, row->state) {
+                struct wishes wishes = {.all = 0};
+                struct ep_snapshot before;
+                DAT_EP_HANDLE ep;
+
+                wish_objects(t, &wishes);
+                ep = ep_by(t, route);
+                before = ep_snapshot(t, ep);
+                wish(t, &wishes, &before.param);
+                for (size_t i = 0; i < MODIFIABLE_COUNT; i++)
+                        expect(dat_ep_modify(ep, ep_parameters[ep_modifiable[i].parameter].field,
+                                             &wishes.asked),
+                               DAT_INVALID_STATE);
+                expect_ep_kept(t, ep, &before, 0);
+        }
+}
+
 CASE(ep_modify, late_change_keeps_traffic)
 {
         struct wishes wishes = {.all = 0};

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_recv_query: an EP with its own receive queue. */
+#include "case/ep_attr.h"
 #include "case/standard.h"
 #include "cases/ep/ep_recv_query/fixtures.h"
 #include "cases/ep/shared/connect.h"
 #include "cases/ep/shared/rdma.h"
 #include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
 #include "cases/shared/point.h"
 #include "cases/srq/shared/queue.h"
@@ -95,6 +97,39 @@ FAMILY(ep_recv_query, however_joined, ep_joins)
         info = recv_info(t, own.ep);
         expect_count(t, info.count, POSTS);
         expect_idle_span(t, info.span, POSTS);
+
+        for (int left = POSTS - 1; left >= 2; left--) {
+                loop_post_send(t, loop.passive, own.buf, 0);
+                must_dto(own.evd);
+                info = recv_info(t, own.ep);
+                expect_count(t, info.count, left);
+                expect_idle_span(t, info.span, left);
+        }
+        must(dat_ep_disconnect(own.ep, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, own.ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_flushes(t, own.evd, 2);
+        info = recv_info(t, own.ep);
+        expect_count(t, info.count, 0);
+        expect_count(t, info.span, 0);
+}
+
+#define HUNDREDS 300 /* receives, more than eight bits count */
+
+CASE(ep_recv_query, posted_hundreds)
+{
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        DAT_COUNT most = ia_attr(t)->max_dto_per_ep;
+        struct own own = {.buf = buf_with(t), .length = 1};
+
+        attr.max_recv_dtos = most < HUNDREDS ? most : HUNDREDS;
+        own.ep = ep_with(t, .attr = &attr, .recv_evd = evd_of_at_most(t, HUNDREDS));
+        own.evd = ep_recv_evd(t, own.ep);
+        for (DAT_COUNT posts = 0; posts < attr.max_recv_dtos; posts++) {
+                expect_count(t, recv_info(t, own.ep).count, posts);
+                own_post(t, &own, 1);
+        }
+        expect_count(t, recv_info(t, own.ep).count, attr.max_recv_dtos);
+        expect_idle_span(t, recv_info(t, own.ep).span, attr.max_recv_dtos);
 }
 
 CASE(ep_recv_query, own_receives_only)

@@ -139,6 +139,70 @@ CASE(srq_query, outstanding_at_each_step)
         expect_count(t, outstanding(t, queue.srq), 0);
 }
 
+#define HUNDREDS 300 /* receives, more than eight bits count */
+
+CASE(srq_query, counts_of_many)
+{
+        DAT_COUNT limit = limit_or_none(max_recv_per_srq);
+        struct queue queue = queue_with(t, HUNDREDS < limit ? HUNDREDS : limit);
+        DAT_COUNT size = HUNDREDS < limit ? HUNDREDS : limit;
+
+        for (DAT_COUNT posted = 1; posted <= size; posted++) {
+                DAT_SRQ_PARAM param;
+
+                expect_room(t, &queue, 1);
+                param = srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_ALL);
+                expect_count(t, param.available_dto_count, posted);
+                expect_count(t, param.outstanding_dto_count, posted);
+        }
+}
+
+static DAT_RETURN take_by_dequeue(DAT_EVD_HANDLE evd, DAT_COUNT there, DAT_EVENT *event)
+{
+        (void)there;
+        return dat_evd_dequeue(evd, event);
+}
+
+static DAT_RETURN take_by_wait(DAT_EVD_HANDLE evd, DAT_COUNT there, DAT_EVENT *event)
+{
+        DAT_COUNT more;
+
+        (void)there;
+        return dat_evd_wait(evd, 0, 1, event, &more);
+}
+
+/* All are there when the call returns, and it takes one of them. */
+static DAT_RETURN take_by_wait_for_all(DAT_EVD_HANDLE evd, DAT_COUNT there, DAT_EVENT *event)
+{
+        DAT_COUNT more;
+
+        return dat_evd_wait(evd, 0, there, event, &more);
+}
+
+static const struct taking {
+        const char *id;
+        DAT_RETURN (*take)(DAT_EVD_HANDLE evd, DAT_COUNT there, DAT_EVENT *event);
+} takings[] = {
+    {"dequeue", take_by_dequeue},
+    {"wait", take_by_wait},
+    {"wait_for_all", take_by_wait_for_all},
+};
+
+FAMILY(srq_query, outstanding_reaped_by, takings)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_EVENT event;
+
+        queue_post(t, &queue, 5);
+        flow_deliver(t, &flow, 5);
+        for (DAT_COUNT left = 5; left > 0; left--) {
+                expect_count(t, outstanding(t, queue.srq), left);
+                must(row->take(flow.evd, left, &event));
+        }
+        expect_count(t, outstanding(t, queue.srq), 0);
+}
+
 CASE(srq_query, available_are_taken)
 {
         struct queue queue = queue_with(t, 8);

@@ -192,6 +192,26 @@ FAMILY(srq_resize, keeps_half_received_flushed, changes)
                 expect_rest_usable(t, &queue);
 }
 
+/* What was flushed counts until it is reaped, and no longer. */
+CASE(srq_resize, below_flushed)
+{
+        const struct half half = {.posts = 3, .eps = 1};
+        struct flow flow;
+        struct queue queue = half_received(t, &half, &flow);
+
+        must(dat_ep_disconnect(flow.ep, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, flow.ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must_be_coming(t, &queue, &flow, 1);
+        settle(t);
+        expect_refusals(t, queue.srq, half.posts - 1);
+        expect(dat_srq_resize(queue.srq, half.posts), DAT_SUCCESS);
+
+        must_that(reap_disconnected(t, &queue, &flow) > 0,
+                  "the receive of a message that was half there was not flushed");
+        if (queue.posted)
+                expect(dat_srq_resize(queue.srq, __builtin_popcountll(queue.posted)), DAT_SUCCESS);
+}
+
 CASE(srq_resize, refusal_keeps_half_received)
 {
         const struct half half = {.posts = 2, .eps = 1};

@@ -101,6 +101,32 @@ FAMILY(srq_resize, while_ep, consumer_ep_states)
         }
 }
 
+static const struct ep_state_row not_connected[] = {
+    {"unconnected", DAT_EP_STATE_UNCONNECTED},
+    {"reserved", DAT_EP_STATE_RESERVED},
+    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+    {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
+    {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},
+    {"disconnected", DAT_EP_STATE_DISCONNECTED},
+};
+
+/* The EP was made for a smaller queue, and takes all that the grown one holds. */
+FAMILY(srq_resize, ep_goes_on, not_connected)
+{
+        EACH_EP_ROUTE (route, row->state) {
+                struct queue queue = queue_with(t, 4);
+                DAT_EP_HANDLE ep = ep_by(t, route, .srq = queue.srq);
+                struct flow flow = {.ep = ep, .evd = ep_recv_evd(t, ep), .length = MESSAGE};
+                DAT_COUNT places;
+
+                expect(dat_srq_resize(queue.srq, srq_size_above(t, queue.srq, 12)), DAT_SUCCESS);
+                flow.end = expect_goes_on(ep, row->state);
+                places = queue_places(t, &queue);
+                queue_post(t, &queue, places);
+                expect_traffic(t, &queue, &flow, places);
+        }
+}
+
 CASE(srq_resize, unconnected_ep)
 {
         struct queue queue = queue_with(t, 8);
