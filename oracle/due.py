@@ -230,13 +230,8 @@ def requests_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
     return True if due else None
 
 
-@tells(*OBSERVERS, clauses=["ep_connect/established", "ep_disconnect/ended"], asleep=True)
-def connection_events_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
-    """The end that asked gets the acceptance's event, and each end that of the end."""
-    absent = applies(call, side)
-    if not absent:
-        return None
-    until = until_of(call, side)
+def connections_due(evd: Evd, side: Side, until: float) -> int:
+    """How many connection events must be there, and are not taken."""
     due = 0
     for ep in feeding(evd, "connect"):
         connection = ep.connection
@@ -249,6 +244,16 @@ def connection_events_come(call: Call, evd: Evd, side: Side) -> bool | str | Non
                 due += since(side, connection, accepted) <= until
         elif connection.phase == "up" and connection.ended_at is not None:
             due += connection.by_us and connection.ended_at <= until
+    return due
+
+
+@tells(*OBSERVERS, clauses=["ep_connect/established", "ep_disconnect/ended"], asleep=True)
+def connection_events_come(call: Call, evd: Evd, side: Side) -> bool | str | None:
+    """The end that asked gets the acceptance's event, and each end that of the end."""
+    absent = applies(call, side)
+    if not absent:
+        return None
+    due = connections_due(evd, side, until_of(call, side))
     if due >= absent:
         return f"finds fewer than {absent} events, while {due} connection events must have come"
     return True if due else None

@@ -5,6 +5,7 @@ from typing import Any
 
 from oracle.common import made, new_handle
 from oracle.kernel import (
+    INVALID_HANDLE,
     INVALID_PARAMETER,
     INVALID_STATE,
     Handle,
@@ -41,6 +42,10 @@ describe(
 )
 
 
+NOT_FOUND = "DAT_PROVIDER_NOT_FOUND"
+ASYNC = "DAT_EVD_ASYNC_FLAG"
+
+
 def opened_as(side: Side) -> Any:
     """The name by which the run opens the IA."""
     return side.attributes.get("opened_as")
@@ -60,7 +65,24 @@ def name(call: Call, _ia: Any, side: Side) -> Refusal | Open | None:
         and call.arg("thread_safety") == "DAT_FALSE"
     ):
         return None
+    if call.arg("async_evd_handle") == NULL:
+        # Another name may be registered; then it is opened, and else not found.
+        if call.ret == NOT_FOUND:
+            return may(NOT_FOUND)
+        if call.ret == INVALID_HANDLE:
+            return refuse(NOT_FOUND)
     return Open("what the registry knows is not recorded")
+
+
+def _given(evd: Any) -> Refusal | Open | None:
+    """What an asynchronous EVD of the consumer's lets the call be answered with, at any length."""
+    if evd is None or evd.lost or (isinstance(evd, Evd) and evd.flags is None):
+        return Open("an asynchronous EVD that is not known")
+    if not isinstance(evd, Evd) or not evd.alive or ASYNC not in (evd.flags or ()):
+        return may(INVALID_HANDLE)
+    if evd.ia is None or not evd.ia.registered:
+        return Open("an asynchronous EVD of an IA that is not known")
+    return None
 
 
 @refuses(
@@ -72,7 +94,7 @@ def async_evd(call: Call, _ia: Any, side: Side) -> Refusal | Open | None:
     given = call.arg("async_evd_handle")
     length = call.arg("async_evd_min_qlen")
     if given != NULL:
-        return Open("an asynchronous EVD of the consumer's")
+        return _given(side.get(given))
     if not isinstance(length, int):
         return Open("async_evd_min_qlen is not recorded")
     if length < 0:
@@ -87,6 +109,15 @@ def own_handle(call: Call, _ia: Any, side: Side) -> bool | str | None:
     if told is True and call.arg("async_evd_handle") == NULL:
         return new_handle(call, "async_evd_handle", side)
     return told
+
+
+@tells("dat_ia_openv", clauses=["ia_open/async_given"], rulings=["IA-7"])
+def keeps_given(call: Call, _ia: Any, side: Side) -> bool | str | None:
+    """The handle of an EVD that was given stays."""
+    given, told = call.arg("async_evd_handle"), call.field("async_evd_handle")
+    if given == NULL or told is None or side.get(given) is None:
+        return None
+    return True if told == given else f"async_evd_handle is {told}, not {given} as it was given"
 
 
 @after("dat_ia_openv")

@@ -17,6 +17,7 @@ from oracle import (
     high_marks,
     ia,
     lmr,
+    notices,
     posts,
     pz,
     registry,
@@ -44,6 +45,7 @@ MODULES = (
     high_marks,
     ia,
     lmr,
+    notices,
     posts,
     pz,
     registry,
@@ -108,6 +110,9 @@ def _judge_trace(trace: Trace, judgement: Judgement, watch: Watch | None) -> Non
         judgement.deviations.append(
             Deviation(call.who, call.n, call.name, "ep_recv_query/posted", why)
         )
+    # These are of CNOs that were gone when the wait was judged.
+    for call, clause, why in side.overslept.values():
+        judgement.deviations.append(Deviation(call.who, call.n, call.name, clause, why))
     for field, call, clause, why in side.deferred:
         if field in side.works:
             judgement.deviations.append(Deviation(call.who, call.n, call.name, clause, why))

@@ -288,6 +288,16 @@ def after_any(*calls: str) -> Callable[[After], After]:
     return register
 
 
+Before = Callable[[Call, Side], None]
+WATCHES: list[Before] = []
+
+
+def before(function: Before) -> Before:
+    """Register what is looked at before each call is judged."""
+    WATCHES.append(function)
+    return function
+
+
 @cache
 def _needs_object(function: After) -> bool:
     """Whether the second parameter, which is the object of the call, has a type."""
@@ -318,6 +328,8 @@ class Judge:
             self.judgement.unjudged[f"no rules for {call.name}"] += 1
             return
         side = self.side
+        for watch in WATCHES:
+            watch(call, side)
         reason = racing(call)
         bad, unknown = self.resolve(plan, call)
         if plan.asleep and not bad and not unknown and (reason == RACE or not call.finished):

@@ -102,7 +102,7 @@ class Rmr(Obj):
 class Cno(Obj):
     """A CNO. `triggers` bounds the notifications that were not taken."""
 
-    __slots__ = ("agent", "certain", "doubt", "evds", "possible")
+    __slots__ = ("agent", "certain", "doubt", "evds", "possible", "woken_at")
 
     def __init__(self, name: str, ia: Ia | None) -> None:
         super().__init__("cno", name, ia)
@@ -111,6 +111,7 @@ class Cno(Obj):
         self.certain = False  # whether a notification is there that was not taken
         self.possible: dict[str, int] = {}  # by EVD, how many notifications there may be
         self.doubt = ""  # why notifications are not judged
+        self.woken_at: float = -1e18  # when a wait last took a notification
 
 
 class Posted(NamedTuple):
@@ -119,6 +120,32 @@ class Posted(NamedTuple):
     pointer: Any
     begin: float  # microseconds
     end: float
+
+
+class Notice:
+    """What is known of an EVD's notifications (oracle/notices.py)."""
+
+    __slots__ = (
+        "armed_at",
+        "attached",
+        "bare",
+        "bare_at",
+        "clear",
+        "last_at",
+        "posted",
+        "shut",
+    )
+
+    def __init__(self) -> None:
+        self.attached: str | None = None  # the name of its CNO
+        self.armed_at: float = 0  # since when it may notify this
+        self.bare: Any = None  # its stand when it was last found empty
+        self.bare_at: float = -1e18  # it was empty then, or later, and nothing was taken since
+        self.last_at: float = -1e18  # when an event was last posted to it, or taken
+        self.posted = 0  # software events
+        # By CNO: its stand when the CNO had no notification, and when it could notify it no more.
+        self.clear: dict[str, Any] = {}
+        self.shut: dict[str, Any] = {}
 
 
 class Evd(Obj):
@@ -131,6 +158,7 @@ class Evd(Obj):
         "feeders",
         "flags",
         "hidden",
+        "notice",
         "qlen",
         "qlen_least",
         "qlen_most",
@@ -151,6 +179,7 @@ class Evd(Obj):
         self.software: list[Posted] = []  # events that are queued
         self.feeders: set[tuple[Obj, str]] = set()
         self.empty_at: float = -1e18  # when it was last found empty
+        self.notice = Notice()
         self.hidden = False  # whether other events than software ones may be queued
         self.taken = 0
 
@@ -529,6 +558,7 @@ class Side:
         "accepts",
         "asked_by",
         "attributes",
+        "cleared",
         "connects",
         "counts",
         "cut",
@@ -542,6 +572,7 @@ class Side:
         "offset",
         "opaque",
         "opened",
+        "overslept",
         "peer",
         "proven",
         "qualifiers",
@@ -578,6 +609,9 @@ class Side:
         self.peer: Side | None = None
         self.trace: Any = None
         self.reading = ""
+        self.cleared = False  # whether the case has begun to clear up
+        # By the number of a wait, what it has slept through: the wait, the clause, why.
+        self.overslept: dict[int, tuple[Any, str, str]] = {}
         self.texts: dict[str, str] = {}  # by type of a return
         self.minor_texts: dict[tuple[str, str], str] = {}  # by type and subtype
         self.gone: list[Obj] = []

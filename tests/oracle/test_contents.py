@@ -297,6 +297,30 @@ def sleeper(of_srq: bool, sent: bool) -> Story:
     return story
 
 
+def sleeper_on_cno(wakes: bool) -> Story:
+    """A thread sleeps on a CNO, an event comes, and two seconds later the case clears up."""
+    story = Story(of_srq=False)
+    none = {"instance_data": None, "proxy_agent_func": None}
+    told = {"cno_handle": handle("cno#1")}
+    story.add("case", "dat_cno_create", {"ia_handle": handle("ia"), "agent": none}, told)
+    makes = {"evd_min_qlen": 8, "evd_flags": "DAT_EVD_SOFTWARE_FLAG", **told}
+    evd = {"evd_handle": handle("evd#3")}
+    story.add("case", "dat_evd_create", {"ia_handle": handle("ia"), **makes}, evd)
+    asks = {"timeout": 1000000, **told}
+    wait = story.add("case", "dat_cno_wait", asks, evd if wakes else None, thread=2)
+    data = {"event_data": {"pointer": None}}
+    event = {"event_number": "DAT_SOFTWARE_EVENT", "evd_handle": None, **data}
+    story.add("case", "dat_evd_post_se", {"event": event, **evd})
+    wait["ns"][1] = story.now
+    story.wait(2000)
+    story.add("case", "dat_evd_free", evd, teardown=True)
+    if not wakes:
+        wait["ret"] = "DAT_QUEUE_EMPTY"
+        wait["ns"][1] = story.now
+    wait["us"] = (wait["ns"][1] - wait["ns"][0]) // 1000
+    return story
+
+
 def vectors(call: str, changed: list[str]) -> Story:
     """The peer posts something whose arguments may be changed."""
     story = Story(of_srq=False)
@@ -446,6 +470,11 @@ PAIRS: dict[str, Pair] = {
         lambda: synchronized("SUCCESS", size=8192, begin=8192),
         lambda: synchronized("SUCCESS", begin=8192),
         "lmr_sync_rdma_read/refused",
+    ),
+    "a waiter of a CNO": (
+        lambda: sleeper_on_cno(wakes=True),
+        lambda: sleeper_on_cno(wakes=False),
+        "cno_wait/wakes",
     ),
     "a waiter of an EP": (
         lambda: sleeper(False, sent=False),

@@ -190,7 +190,6 @@ def heard() -> tuple[set[Held], set[Held]]:
 # These say only that a call cannot be judged, and why.
 OPEN = {
     "dat_evd_create: evd.create_length",
-    "dat_ia_openv: ia.name",
     "dat_registry_list_providers: registry.no_conf",
     *(f"{call}: {name}" for call in UNSEEN for name in ("legal", "registry.registered")),
 }
