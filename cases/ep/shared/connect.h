@@ -139,6 +139,7 @@ struct timeout_row {
 static const struct timeout_row timeouts[] = {{"ms_30", 30}, {"ms_60", 60}, {"ms_150", 150}};
 void connect_timed_out(struct test *t, enum way way, const struct timeout_row *row);
 void connect_timed_out_each(struct test *t, enum way way);
+void connect_timed_out_again(struct test *t, enum way way);
 
 /*
  * Time-outs, in microseconds, that no case waits for: a little more than 32 bits of nanoseconds,

@@ -297,6 +297,24 @@ void connect_timed_out_each(struct test *t, enum way way)
                 expect_time_out(t, eps[i], began[i], ms[i] * US_PER_MS);
 }
 
+/* The same EP, reset after each request: an earlier timeout has no part in a later request. */
+void connect_timed_out_again(struct test *t, enum way way)
+{
+        static const unsigned int ms[] = {20, 800, 130};
+        struct stage stage;
+
+        stage_set(t, &stage, way);
+        for (int i = 0; i < 3; i++) {
+                struct asking asking = stage.asking;
+                uint64_t began = connect_clock_us();
+
+                asking.timeout = ms[i] * US_PER_MS;
+                expect(connect_ask(&asking), DAT_SUCCESS);
+                expect_time_out(t, asking.ep, began, asking.timeout);
+                must(dat_ep_reset(asking.ep));
+        }
+}
+
 void connect_timeout_zero(struct test *t, enum way way)
 {
         struct ep_snapshot before;

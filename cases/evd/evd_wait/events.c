@@ -108,6 +108,30 @@ FAMILY(evd_wait, more, lefts)
         expect_empty(t, evd);
 }
 
+#define HUNDREDS 300 /* events, more than eight bits count */
+
+CASE(evd_wait, more_of_hundreds)
+{
+        DAT_COUNT most = ia_attr(t)->max_evd_qlen;
+        DAT_COUNT count = most < HUNDREDS ? most : HUNDREDS;
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = count, .flags = DAT_EVD_SOFTWARE_FLAG);
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        post_ses(t, evd, 0, count);
+        expect(waited(evd, event_timeout(t), count, &event, &more), DAT_SUCCESS);
+        expect_se(t, evd, &event, 0);
+        expect_eq(more, count - 1);
+        expect(waited(evd, 0, count, &event, &more), DAT_TIMEOUT_EXPIRED);
+        expect_eq(more, count - 1);
+        for (DAT_COUNT taken = 1; taken < count; taken++) {
+                expect(waited(evd, 0, 1, &event, &more), DAT_SUCCESS);
+                expect_se(t, evd, &event, (unsigned int)taken);
+                expect_eq(more, count - 1 - taken);
+        }
+        expect_empty(t, evd);
+}
+
 CASE(evd_wait, in_order)
 {
         DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
