@@ -186,10 +186,7 @@ def expected(attempt: Attempt) -> str:
     check, call = attempt.failed_check, attempt.culprit
     if check is None or attempt.expected != check.expected or (call and call.name in check.text):
         return admitted
-    # The text of a check for an event begins with the event.
-    if not admitted or check.text.startswith(admitted):
-        return check.text
-    return f"{check.subject or check.text}: {admitted}"
+    return f"{check.title}: {admitted}" if admitted else check.title
 
 
 def attempt_text(attempt: Attempt) -> str:

@@ -12,6 +12,9 @@
 #include "evidence/api.h"
 #include "evidence/trace.h"
 
+/* How many calls were made before the one that is checked. */
+static _Thread_local uint64_t calls_before;
+
 static struct entry *entry_new(struct test *t, uint64_t *number)
 {
         uint64_t n = atomic_fetch_add(&t->evidence->entry_count, 1);
@@ -40,6 +43,7 @@ void check_begin(struct test *t, const struct check_site *site, bool clause)
 {
         struct step *step = &t->evidence->step;
 
+        calls_before = trace_count();
         atomic_store(&step->role, STEP_NONE);
         step->thread = trace_thread();
         step->line = site->line;
@@ -142,6 +146,39 @@ static bool says_unsupported(DAT_RETURN ret)
         return dat_is(ret, DAT_MODEL_NOT_SUPPORTED) || dat_is(ret, DAT_NOT_IMPLEMENTED);
 }
 
+/*
+ * The call whose return is checked, where the text names a helper of the case or a thread's answer:
+ * the newest that the helper made, or else the page's own or any that returned the same.
+ */
+static const char *answering_call(const struct test *t, DAT_RETURN ret)
+{
+        DAT_RETURN last_ret;
+        const char *last = trace_last(&last_ret);
+        const char *own;
+
+        if (last && last_ret == ret && trace_count() > calls_before)
+                return last;
+        own = trace_newest_returned(ret, step_is_own, t->entry->page);
+        return own ? own : trace_newest_returned(ret, NULL, NULL);
+}
+
+/* A site whose text is one for a reader who knows the DAT calls only. */
+static struct check_site answer_site(const struct test *t, const struct check_site *site,
+                                     DAT_RETURN ret, char *space, size_t size)
+{
+        struct check_site named = *site;
+        const char *call;
+
+        if (strncmp(site->text, "dat_", 4) == 0)
+                return named;
+        call = answering_call(t, ret);
+        if (!call)
+                return named;
+        snprintf(space, size, "%s(...)", call);
+        named.text = space;
+        return named;
+}
+
 /* The call of a step that returned `ret`: the one in its text, or else the thread's newest. */
 static const char *call_of(const struct check_site *site, DAT_RETURN ret, char *space, size_t size)
 {
@@ -164,18 +201,20 @@ static _Noreturn void step_refused(struct test *t, const struct check_site *site
         char declared[2 * NEED_TEXT_MAX];
         char space[64];
         const char *call = call_of(site, ret, space, sizeof(space));
+        char text[64];
+        struct check_site named = answer_site(t, site, ret, text, sizeof(text));
 
         return_name(ret, seen);
-        record_check(t, site, ROLE_MUST, false, "DAT_SUCCESS", seen);
+        record_check(t, &named, ROLE_MUST, false, "DAT_SUCCESS", seen);
         if (!says_unsupported(ret) || !step_is_own(t->entry->page, call))
-                step_failed(t, site, call, seen, "%s returned %s", site->text, seen);
+                step_failed(t, &named, call, seen, "%s returned %s", named.text, seen);
         if (t->needs == 0)
                 test_end(t, VERDICT_FAIL,
-                         "%s returned %s, but no attribute declares the feature absent", site->text,
+                         "%s returned %s, but no attribute declares the feature absent", named.text,
                          seen);
         needs_declaration(t->needs, t->settings->probe, &t->settings->found, declared,
                           sizeof(declared));
-        test_end(t, VERDICT_FAIL, "%s returned %s, but the feature is declared (%s)", site->text,
+        test_end(t, VERDICT_FAIL, "%s returned %s, but the feature is declared (%s)", named.text,
                  seen, declared);
 }
 
@@ -211,8 +250,7 @@ void check_must_that(struct test *t, const struct check_site *site, const char *
         va_end(args);
         record_condition(t, site, ROLE_MUST, holds, seen);
         if (!holds)
-                step_failed(t, site, call ? call : step_of_last_call(), seen,
-                            "%s (it must hold that %s)", seen, site->text);
+                step_failed(t, site, call ? call : step_of_last_call(), seen, "%s", seen);
 }
 
 void check_suite_that(struct test *t, const struct check_site *site, bool holds, const char *format,
@@ -234,21 +272,25 @@ DAT_RETURN check_expect(struct test *t, const struct check_site *site, DAT_RETUR
 {
         char expected[256];
         char seen[RETURN_NAME_SPACE];
+        char text[64];
+        struct check_site named = answer_site(t, site, ret, text, sizeof(text));
         bool ok = in_set(ret, set, set_len);
 
         set_text(expected, sizeof(expected), set, set_len, "\n");
         return_name(ret, seen);
-        record_check(t, site, ROLE_EXPECT, ok, expected, seen);
+        record_check(t, &named, ROLE_EXPECT, ok, expected, seen);
         if (ok)
                 return ret;
         set_text(expected, sizeof(expected), set, set_len, " or ");
-        test_end(t, VERDICT_FAIL, "%s returned %s, expected %s", site->text, seen, expected);
+        test_end(t, VERDICT_FAIL, "%s returned %s, expected %s", named.text, seen, expected);
 }
 
 DAT_RETURN check_expect_or_note(struct test *t, const struct check_site *site, DAT_RETURN ret,
                                 DAT_RETURN wanted, const DAT_RETURN *notes, size_t notes_len)
 {
         char seen[RETURN_NAME_SPACE];
+        char text[64];
+        struct check_site named = answer_site(t, site, ret, text, sizeof(text));
 
         if (!dat_is(ret, wanted) && in_set(ret, notes, notes_len)) {
                 char first[API_NAME_SPACE];
@@ -259,8 +301,8 @@ DAT_RETURN check_expect_or_note(struct test *t, const struct check_site *site, D
                 set_text(others, sizeof(others), notes, notes_len, "\n");
                 snprintf(expected, sizeof(expected), "%s\n%s", api_return_name(wanted, first),
                          others);
-                record_check(t, site, ROLE_EXPECT, true, expected, seen);
-                note(t, "%s returned %s rather than %s", site->text, seen,
+                record_check(t, &named, ROLE_EXPECT, true, expected, seen);
+                note(t, "%s returned %s rather than %s", named.text, seen,
                      api_return_name(wanted, first));
                 return ret;
         }
@@ -275,12 +317,14 @@ static DAT_RETURN keep_besides(struct test *t, const struct check_site *site, DA
         char expected[256];
         char name[API_NAME_SPACE];
         char seen[RETURN_NAME_SPACE];
+        char text[64];
+        struct check_site named = answer_site(t, site, ret, text, sizeof(text));
 
         set_text(listed, sizeof(listed), set, set_len, "\n");
         snprintf(expected, sizeof(expected), "%s\n%s", listed, api_return_name(ret, name));
         return_name(ret, seen);
-        record_check(t, site, ROLE_EXPECT, true, expected, seen);
-        note(t, "%s returned %s; %s (GEN-13)", site->text, seen, why);
+        record_check(t, &named, ROLE_EXPECT, true, expected, seen);
+        note(t, "%s returned %s; %s (GEN-13)", named.text, seen, why);
         return ret;
 }
 

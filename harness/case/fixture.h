@@ -208,8 +208,8 @@ void ep_reports_to(struct test *t, DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK which, DA
  * returns the peer's end; a Provider's EP is given what it lacks. must_connect: a failure of the
  * EP's side ends the case as BLOCKED. expect_connect: as FAIL.
  */
-#define must_connect(ep_)   fixture_connect(t, CHECK_SITE_("connection of " #ep_), (ep_), false)
-#define expect_connect(ep_) fixture_connect(t, CHECK_SITE_("connection of " #ep_), (ep_), true)
+#define must_connect(ep_)   fixture_connect(t, CHECK_SITE_("the connection of an EP"), (ep_), false)
+#define expect_connect(ep_) fixture_connect(t, CHECK_SITE_("the connection of an EP"), (ep_), true)
 struct peer_ep *fixture_connect(struct test *t, const struct check_site *site, DAT_EP_HANDLE ep,
                                 bool clause);
 
@@ -247,14 +247,14 @@ const char *event_name(DAT_EVENT_NUMBER number, char *space, size_t size);
  * another number, ends the case as BLOCKED. expect_event: the same, as FAIL.
  */
 #define must_event(evd_, number_) \
-        fixture_event(t, CHECK_SITE_(#number_ " on " #evd_), (evd_), (number_), false)
+        fixture_event(t, CHECK_SITE_("the event on an EVD"), (evd_), (number_), false)
 #define expect_event(evd_, number_) \
-        fixture_event(t, CHECK_SITE_(#number_ " on " #evd_), (evd_), (number_), true)
+        fixture_event(t, CHECK_SITE_("the event on an EVD"), (evd_), (number_), true)
 DAT_EVENT fixture_event(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
                         DAT_EVENT_NUMBER number, bool clause);
 
 /* expect_quiet: nothing may arrive on `evd` for one quiet period of the run, else FAIL. */
-#define expect_quiet(evd_) fixture_quiet(t, CHECK_SITE_("quiet " #evd_), (evd_))
+#define expect_quiet(evd_) fixture_quiet(t, CHECK_SITE_("a quiet EVD"), (evd_))
 void fixture_quiet(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd);
 
 /*
@@ -274,18 +274,19 @@ bool drain_async_event(struct test *t);
  * give none for watermarks. None up to the run's event deadline, or another event, is FAIL.
  */
 #define expect_async_event(handle_) \
-        fixture_async_event(t, CHECK_SITE_("async event about " #handle_), (handle_))
+        fixture_async_event(t, CHECK_SITE_("the asynchronous event about an object"), (handle_))
 void fixture_async_event(struct test *t, const struct check_site *site, DAT_HANDLE handle);
 
 /* The same of an event that the case has taken itself. */
-#define expect_async_about(event_, handle_) \
-        fixture_async_about(t, CHECK_SITE_("async event about " #handle_), (event_), (handle_))
+#define expect_async_about(event_, handle_)                                                     \
+        fixture_async_about(t, CHECK_SITE_("the asynchronous event about an object"), (event_), \
+                            (handle_))
 void fixture_async_about(struct test *t, const struct check_site *site, const DAT_EVENT *event,
                          DAT_HANDLE handle);
 
 /* An event with a successful DTO completion, else BLOCKED (must_dto) or FAIL (expect_dto). */
-#define must_dto(evd_)   fixture_dto(t, CHECK_SITE_("completion on " #evd_), (evd_), false)
-#define expect_dto(evd_) fixture_dto(t, CHECK_SITE_("completion on " #evd_), (evd_), true)
+#define must_dto(evd_)   fixture_dto(t, CHECK_SITE_("the completion on an EVD"), (evd_), false)
+#define expect_dto(evd_) fixture_dto(t, CHECK_SITE_("the completion on an EVD"), (evd_), true)
 DAT_DTO_COMPLETION_EVENT_DATA fixture_dto(struct test *t, const struct check_site *site,
                                           DAT_EVD_HANDLE evd, bool clause);
 

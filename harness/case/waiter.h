@@ -89,7 +89,8 @@ struct racer {
  * have not, and no call has returned within the event deadline, the case ends as FAIL. True where
  * two of them at least overlapped in time: they met.
  */
-#define race(racers_, count_) race_all(t, CHECK_SITE_("race of " #racers_), (racers_), (count_))
+#define race(racers_, count_) \
+        race_all(t, CHECK_SITE_("calls of threads beside each other"), (racers_), (count_))
 bool race_all(struct test *t, const struct check_site *site, struct racer *racers, size_t count);
 
 /* A number from 0 to `below` - 1, drawn from the run's seed and the case's id. */

@@ -100,6 +100,20 @@ const char *trace_newest_of(const char *const *names, size_t count)
         return NULL;
 }
 
+const char *trace_newest_returned(DAT_RETURN ret, bool (*is_it)(const char *page, const char *call),
+                                  const char *page)
+{
+        for (uint64_t n = trace_count(); n > 0; n--) {
+                const struct call_record *call = &evidence->calls[log_slot(n - 1)];
+                const char *name = api_functions[call->function].name;
+
+                if (call->number == n && atomic_load(&call->state) == CALL_DONE &&
+                    call->ret == ret && (!is_it || is_it(page, name)))
+                        return name;
+        }
+        return NULL;
+}
+
 uint64_t trace_count(void)
 {
         return evidence ? atomic_load(&evidence->call_count) : 0;

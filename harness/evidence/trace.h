@@ -73,6 +73,10 @@ const char *trace_last(DAT_RETURN *ret);
  */
 const char *trace_newest_of(const char *const *names, size_t count);
 
+/* The same of those that returned `ret`, and of which `is_it` says so (NULL: of all). */
+const char *trace_newest_returned(DAT_RETURN ret, bool (*is_it)(const char *page, const char *call),
+                                  const char *page);
+
 /* The name of the call of this number, or NULL where it is no longer kept. */
 const char *trace_name_of(uint64_t number);
 

@@ -38,7 +38,7 @@ def what_was_wrong(attempt: Attempt) -> str:
         # The message of the check says what was seen.
         return check.seen
     if check.expected and check.seen:
-        return f"{check.text}: expected {' or '.join(check.expected)}, saw {check.seen}"
+        return f"{check.title}: expected {' or '.join(check.expected)}, saw {check.seen}"
     return f"{check.text} does not hold, {check.file}:{check.line}"
 
 

@@ -249,9 +249,9 @@ class Attempt:
             return f"{self.seen}{self.after}"
         if self.verdict is Verdict.FAIL and check and check.expected:
             expected = " or ".join(check.expected)
-            return f"{check.text}: expected {expected}, saw {self.seen}{self.after}"
+            return f"{check.title}: expected {expected}, saw {self.seen}{self.after}"
         if self.verdict is Verdict.FAIL and check:
-            return f"{check.text}: {self.seen}{self.after}"
+            return f"{check.title}: {self.seen}{self.after}"
         if self.blocked:
             return f"not judged, because {self.reason or f'{self.blocked} failed'}"
         return self.seen if self.verdict in NOT_KEPT else self.reason

@@ -5,6 +5,8 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from results.model.looks import WORDS
+
 _COMPARES = re.compile(r" (?:[=!<>]=|[<>]) ")
 _FIELD = re.compile(r"(?:\.|->)\w+$")
 # The last name of an expression, without the arguments or the index behind it.
@@ -58,7 +60,16 @@ class Check(NamedTuple):
         """What a check by a value looked at, "max_recv_dtos" of "after.max_recv_dtos == 8": the
         last field or function before the comparison. Empty for other checks.
         """
-        return "" if self.is_condition else self.compared
+        return "" if self.is_condition else WORDS.get(self.compared, self.compared)
+
+    @property
+    def title(self) -> str:
+        """What a check of a value or of an answer looked at, for a reader who knows the DAT API
+        only: the value, or the call. A check of an event has the name of the event, and of the
+        variable with the EVD, as its text.
+        """
+        is_event = any(self.text.startswith(f"{name} on ") for name in self.expected)
+        return "the event" if is_event else self.subject or self.text
 
     @property
     def field(self) -> str:

@@ -102,7 +102,7 @@ void vector_await(struct test *t, const struct vector *vector, uint64_t sequence
  * anything there, and nothing elsewhere.
  */
 #define expect_kept_around(vector_) \
-        vector_kept_around(t, CHECK_SITE_("around " #vector_), (vector_))
+        vector_kept_around(t, CHECK_SITE_("the bytes around a vector"), (vector_))
 void vector_kept_around(struct test *t, const struct check_site *site, const struct vector *vector);
 
 /*
@@ -269,11 +269,11 @@ struct completion {
         size_t length;
         DAT_DTO_COMPLETION_STATUS status; /* DAT_DTO_SUCCESS */
 };
-#define expect_completion(evd_, ...)                                     \
-        completion_comes(t, CHECK_SITE_("completion on " #evd_), (evd_), \
+#define expect_completion(evd_, ...)                                         \
+        completion_comes(t, CHECK_SITE_("the completion on an EVD"), (evd_), \
                          &(const struct completion){__VA_ARGS__}, true)
-#define must_complete(evd_, ...)                                         \
-        completion_comes(t, CHECK_SITE_("completion on " #evd_), (evd_), \
+#define must_complete(evd_, ...)                                             \
+        completion_comes(t, CHECK_SITE_("the completion on an EVD"), (evd_), \
                          &(const struct completion){__VA_ARGS__}, false)
 void completion_comes(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
                       const struct completion *completion, bool clause);

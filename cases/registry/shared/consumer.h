@@ -162,7 +162,7 @@ const struct happened *happened_check(struct test *t, const struct check_site *s
 
 /* Nothing of these kinds happened that no happened_next() has given, else FAIL. */
 #define expect_no_more(consumer_, kinds_) \
-        happened_no_more(t, CHECK_SITE_("no " #kinds_), (consumer_), (kinds_))
+        happened_no_more(t, CHECK_SITE_("no more calls of the provider"), (consumer_), (kinds_))
 void happened_no_more(struct test *t, const struct check_site *site, struct consumer *consumer,
                       unsigned int kinds);
 
