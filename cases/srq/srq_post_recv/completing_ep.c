@@ -331,6 +331,16 @@ static void end_all(struct test *t, struct queue *queue, struct flow *flow)
         *flow = flow_open(t, queue, DAT_HANDLE_NULL);
 }
 
+/* The SRQ has no EP any more when the receives are posted; another one comes then. */
+static void free_all(struct test *t, struct queue *queue, struct flow *flow)
+{
+        expect_posts(t, queue, 1);
+        expect_traffic(t, queue, flow, 1);
+        release(t, flow->ep);
+        expect_posts(t, queue, 2);
+        *flow = flow_open(t, queue, DAT_HANDLE_NULL);
+}
+
 struct situation {
         const char *id;
         void (*bring)(struct test *t, struct queue *queue, struct flow *flow);
@@ -360,6 +370,7 @@ static const struct situation situations[] = {
     {"queue_shrunk", shrink},
     {"ep_reset", reset_ep},
     {"all_disconnected", end_all},
+    {"all_freed", free_all},
     {"calls_in_vain", call_in_vain},
     {"requests_made", make_requests},
 };

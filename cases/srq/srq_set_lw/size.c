@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_set_lw: the default mark and marks beyond the size. */
+#include "case/limits.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/srq_set_lw.h"
 
@@ -186,5 +187,23 @@ FAMILY(srq_set_lw, negative, negative)
         DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
 
         expect_refused_or_note(dat_srq_set_lw(srq, row->mark), DAT_INVALID_PARAMETER);
+        expect_quiet(async_evd(t));
+}
+
+#define HUNDREDS 300 /* receives, more than eight bits count */
+
+/* The mark is told as it was set; one receive below it raises the event, and as many do not. */
+CASE(srq_set_lw, mark_of_hundreds)
+{
+        DAT_COUNT limit = limit_or_none(max_recv_per_srq);
+        DAT_COUNT mark = HUNDREDS < limit ? HUNDREDS : limit;
+        struct queue queue = queue_with(t, mark);
+
+        expect_room(t, &queue, mark - 1);
+        expect(dat_srq_set_lw(queue.srq, mark), DAT_SUCCESS);
+        expect_async_event(queue.srq);
+        expect_eq(srq_param(t, queue.srq).low_watermark, mark);
+        expect_room(t, &queue, 1);
+        expect(dat_srq_set_lw(queue.srq, mark), DAT_SUCCESS);
         expect_quiet(async_evd(t));
 }
