@@ -513,24 +513,43 @@ def time_out(call: Call, evd: Evd, _side: Side) -> Refusal | Open | None:
     return ends(INTERRUPTED, TIMEOUT_EXPIRED)
 
 
-@tells("dat_evd_wait", clauses=["evd_wait/time_out"], rulings=["EVD-11"], always=True)
+@tells(
+    "dat_evd_wait",
+    clauses=["evd_wait/time_out", "evd_wait/long_wait"],
+    rulings=["EVD-11"],
+    asleep=True,
+)
 def no_earlier(call: Call, _evd: Evd, _side: Side) -> bool | str | None:
     """A wait that times out returns no earlier than its time."""
+    return _in_time(call, TIMEOUT_EXPIRED, "evd_wait/long_wait")
+
+
+def _in_time(call: Call, returned: str, endless: str) -> bool | str | None:
     timeout = call.arg("timeout")
-    if call.ret != TIMEOUT_EXPIRED or not isinstance(timeout, int):
+    if not call.finished or call.ret != returned:
+        return None
+    if any(other.name.endswith(("_free", "_close")) for other in call.overlaps):
+        # How a wait ends that is released no page says (CNO-2).
         return None
     took = call.raw.get("us", 0)
+    if timeout == INFINITE:
+        # Beside no other call, its return is judged.
+        return Breach(endless, f"times out after {took} us") if call.overlaps else None
+    if not isinstance(timeout, int):
+        return None
     return True if took + 1 >= timeout else f"times out after {took} us, not {timeout} us"
 
 
-@tells("dat_cno_wait", clauses=["cno_wait/time_out"], rulings=["CNO-1", "EVD-11"], always=True)
+@tells(
+    "dat_cno_wait",
+    clauses=["cno_wait/time_out", "cno_wait/long_wait"],
+    rulings=["CNO-1", "EVD-11"],
+    asleep=True,
+)
 def cno_no_earlier(call: Call, _cno: Any, _side: Side) -> bool | str | None:
-    timeout = call.arg("timeout")
-    if call.ret != QUEUE_EMPTY or not isinstance(timeout, int):
-        return None
-    took = call.raw.get("us", 0)
-    if took + 1 < timeout:
-        return f"times out after {took} us, not {timeout} us"
+    early = _in_time(call, QUEUE_EMPTY, "cno_wait/long_wait")
+    if early is not True:
+        return early
     told = call.field("evd_handle")
     return True if told in (None, NULL) else f"times out and names {told}"
 

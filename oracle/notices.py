@@ -164,6 +164,12 @@ def sleepers(call: Call, side: Side) -> None:
         return
     waits = [other for other in call.overlaps if other.name in ("dat_cno_wait", "dat_evd_wait")]
     for wait in waits:
+        timeout = wait.arg("timeout")
+        if isinstance(timeout, int) and wait.begin + timeout + SETTLED_US <= call.begin:
+            page = wait.name.removeprefix("dat_")
+            why = f"sleeps, while its {timeout} us are over"
+            side.overslept[wait.n] = (wait, f"{page}/time_out", why)
+            continue
         cno = side.get(wait.arg("cno_handle"))
         if not isinstance(cno, Cno) or wait.apart or cno.lost or is_agent(cno.agent):
             continue
@@ -176,12 +182,14 @@ def sleepers(call: Call, side: Side) -> None:
                 side.overslept[wait.n] = (wait, "cno_wait/wakes", why)
 
 
-@tells("dat_cno_wait", clauses=["cno_wait/wakes"], rulings=["CNO-4"], asleep=True)
+@tells(
+    "dat_cno_wait", clauses=["cno_wait/wakes", "cno_wait/time_out"], rulings=["CNO-4"], asleep=True
+)
 def sleeper_wakes(call: Call, _cno: Cno, side: Side) -> bool | str | None:
     """A thread that sleeps on a CNO is woken by an event that comes to an empty EVD."""
     slept = side.overslept.pop(call.n, None)
     if slept is not None:
-        return slept[2]
+        return Breach(slept[1], slept[2])
     return True if call.ok and call.overlaps else None
 
 

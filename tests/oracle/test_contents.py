@@ -297,7 +297,7 @@ def sleeper(of_srq: bool, sent: bool) -> Story:
     return story
 
 
-def sleeper_on_cno(wakes: bool) -> Story:
+def sleeper_on_cno(wakes: bool, timeout: int = 4294967295, posts: bool = True) -> Story:
     """A thread sleeps on a CNO, an event comes, and two seconds later the case clears up."""
     story = Story(of_srq=False)
     none = {"instance_data": None, "proxy_agent_func": None}
@@ -306,11 +306,12 @@ def sleeper_on_cno(wakes: bool) -> Story:
     makes = {"evd_min_qlen": 8, "evd_flags": "DAT_EVD_SOFTWARE_FLAG", **told}
     evd = {"evd_handle": handle("evd#3")}
     story.add("case", "dat_evd_create", {"ia_handle": handle("ia"), **makes}, evd)
-    asks = {"timeout": 1000000, **told}
+    asks = {"timeout": timeout, **told}
     wait = story.add("case", "dat_cno_wait", asks, evd if wakes else None, thread=2)
     data = {"event_data": {"pointer": None}}
     event = {"event_number": "DAT_SOFTWARE_EVENT", "evd_handle": None, **data}
-    story.add("case", "dat_evd_post_se", {"event": event, **evd})
+    if posts:
+        story.add("case", "dat_evd_post_se", {"event": event, **evd})
     wait["ns"][1] = story.now
     story.wait(2000)
     story.add("case", "dat_evd_free", evd, teardown=True)
@@ -475,6 +476,11 @@ PAIRS: dict[str, Pair] = {
         lambda: sleeper_on_cno(wakes=True),
         lambda: sleeper_on_cno(wakes=False),
         "cno_wait/wakes",
+    ),
+    "a waiter whose time is over": (
+        lambda: sleeper_on_cno(wakes=True, timeout=1000000),
+        lambda: sleeper_on_cno(wakes=False, timeout=1000000, posts=False),
+        "cno_wait/time_out",
     ),
     "a waiter of an EP": (
         lambda: sleeper(False, sent=False),
