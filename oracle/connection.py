@@ -314,9 +314,9 @@ def _cause(connection: Connection, name: str, side: Side) -> str:
         return ""
     del side
     if name == "ESTABLISHED" and not connection.accepted:
-        return "whose request nobody has accepted"
+        return "whose request was not accepted"
     if name == "PEER_REJECTED" and not connection.rejected:
-        return "whose request nobody has rejected"
+        return "whose request was not rejected"
     return ""
 
 
