@@ -45,7 +45,9 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
         yield from keys_of_event(check, call)
         return
     # A loop over kinds checks the answers of several calls, and of several kinds, at one place.
-    if not (refused and is_of_answer(attempt)):
+    # So does one that a thread waits: it may be refused, or woken by nothing.
+    back = _CAME_BACK.match(check.seen)
+    if not back and not (refused and is_of_answer(attempt)):
         yield "site", check.file, check.line, last.name if last else ""
         if culprit:
             yield "site", check.file, check.line, culprit.name
@@ -54,7 +56,7 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
         yield "missing", call, tuple(name.split(" ")[0] for name in check.expected)
     if UNWRITTEN.match(check.seen):
         yield "unwritten", call
-    if back := _CAME_BACK.match(check.seen):
+    if back:
         yield "refused", call, back[1]
     if _OTHER_BYTES.match(check.seen):
         yield "bytes", call

@@ -167,6 +167,8 @@ def test_one_cause(tmp_path: Path, one: Record, other: Record) -> None:
             failing("dat_srq_query", 7, "none", text="called > 0", expected=["called > 0"]),
             failing("dat_srq_query", 9, "two", text="called == 1", expected=["called == 1"]),
         ),
+        # At one place a waiter was refused, and another one came back at once.
+        (by_waiter(7, "DAT_ABORT after 2 us"), by_waiter(7, "DAT_SUCCESS after 2 us")),
         # Waiters that were refused otherwise, or that came back at once.
         (by_waiter(7, "DAT_ABORT after 2 us"), by_waiter(9, "DAT_INVALID_HANDLE after 2 us")),
         (by_waiter(7, "DAT_SUCCESS after 2 us"), by_waiter(9, "DAT_SUCCESS after 2 us")),
