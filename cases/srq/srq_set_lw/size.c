@@ -192,7 +192,8 @@ FAMILY(srq_set_lw, negative, negative)
 
 #define HUNDREDS 300 /* receives, more than eight bits count */
 
-/* The mark is told as it was set; one receive below it raises the event, and as many do not. */
+/* A query returns the mark as it was set; one receive below it raises the event, and as many do
+ * not. */
 CASE(srq_set_lw, mark_of_hundreds)
 {
         DAT_COUNT limit = limit_or_none(max_recv_per_srq);
