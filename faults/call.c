@@ -378,6 +378,18 @@ struct handle *call_object(const struct call *call)
         return handle_find(call_pointer(call, 0));
 }
 
+struct handle *call_made(const struct call *call)
+{
+        for (int i = 0; !call->event && i < call->slot->argc; i++) {
+                const DAT_HANDLE *at =
+                    call->slot->args[i].kind == ARG_HANDLE_NEW ? word_pointer(call->arg[i]) : NULL;
+
+                if (at && call->ret == DAT_SUCCESS)
+                        return handle_find(*at);
+        }
+        return call_object(call);
+}
+
 bool call_instead(struct call *call, const struct step *step)
 {
         switch (step->effect) {

@@ -73,6 +73,14 @@ struct facts {
 #define STEPS_MAX 16
 #endif
 
+/* Objects whose own values a step remembers, the newest ones. */
+#define OWN_MAX 256
+
+struct own {
+        const struct handle *of;
+        long long value;
+};
+
 /* How far one step of the fault has come. */
 struct step_state {
         struct handle *subject; /* the object that armed it */
@@ -80,6 +88,8 @@ struct step_state {
         unsigned int arms;
         unsigned int hits;
         long long remembered;
+        struct own own[OWN_MAX]; /* what was remembered of each object */
+        unsigned int own_count;
 };
 
 /* A fault at work. Without a fault nothing is broken. */
@@ -170,6 +180,9 @@ void call_own(struct call *call, int arg, size_t size);
 
 /* The object that the call is about: of an event, its EP. NULL where it is none of ours. */
 struct handle *call_object(const struct call *call);
+
+/* The object that a call has made; of other calls, the same as above. */
+struct handle *call_made(const struct call *call);
 
 /* The object that an event is about: of a completion, the EP. */
 struct handle *event_object(const DAT_EVENT *event);

@@ -66,12 +66,14 @@ INNER = {
     "ep_attr": "DAT_EP_ATTR",
     "agent": "DAT_OS_WAIT_PROXY_AGENT",
     "lmr_triplet": "DAT_LMR_TRIPLET",
+    "region_desc": "DAT_REGION_DESCRIPTION",
 }
 POINTERS = ("_HANDLE", "*", "_PTR", "_PVOID", "_FUNC")
 
 # What else a name may be.
 WORDS = {
     "remembered": "call->mutant->state[{step}].remembered",
+    "own": "fault_own(call, {step})",
     "subject": "(long long)(uintptr_t)call->mutant->state[{step}].subject",
     "async_evd": "(long long)(uintptr_t)call->provider->async_evd",
     "named_attributes": "(long long)(uintptr_t)call_named_attributes",

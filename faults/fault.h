@@ -82,6 +82,9 @@ void fault_facts(struct call *call);
  */
 bool fault_strikes(struct call *call, int i, bool late);
 
+/* What step `i` remembered of the call's object; if that has nothing, what it remembered last. */
+long long fault_own(const struct call *call, int i);
+
 /* Arms the steps that wait for this call or, while call->event is set, this event. */
 void fault_arm(struct call *call, bool late);
 

@@ -67,8 +67,32 @@ static void arm(struct call *call, const struct step *step, struct step_state *s
         state->armed = true;
         state->hits = 0;
         state->subject = call_object(call);
-        if (step->remember)
-                state->remembered = step->remember(call);
+        if (!step->remember)
+                return;
+        state->remembered = step->remember(call);
+        state->own[state->own_count++ % OWN_MAX] =
+            (struct own){.of = state->subject, .value = state->remembered};
+}
+
+long long fault_own(const struct call *call, int i)
+{
+        const struct step_state *state = &call->mutant->state[i];
+        const struct handle *object = call_object(call);
+
+        for (unsigned int back = 1; back <= OWN_MAX && back <= state->own_count; back++) {
+                const struct own *own = &state->own[(state->own_count - back) % OWN_MAX];
+
+                if (own->of == object)
+                        return own->value;
+        }
+        return state->remembered;
+}
+
+/* What was remembered before a call that makes an object is that object's own. */
+static void own_made(const struct call *call, const struct step *step, struct step_state *state)
+{
+        if (step->remember && state->own_count)
+                state->own[(state->own_count - 1) % OWN_MAX].of = call_made(call);
 }
 
 void fault_arm(struct call *call, bool late)
@@ -79,10 +103,13 @@ void fault_arm(struct call *call, bool late)
         for (int i = 0; fault && i < fault->step_count; i++) {
                 const struct step *step = &fault->steps[i];
 
-                if (!step->after || !matches(step->after, call, late))
+                if (!step->after)
                         continue;
                 pthread_mutex_lock(&mutant->lock);
-                arm(call, step, &mutant->state[i]);
+                if (late && matches(step->after, call, false))
+                        own_made(call, step, &mutant->state[i]);
+                if (matches(step->after, call, late))
+                        arm(call, step, &mutant->state[i]);
                 pthread_mutex_unlock(&mutant->lock);
         }
 }

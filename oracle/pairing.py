@@ -85,10 +85,12 @@ def pairs(asking: Process, asked: Process) -> dict[int, str]:
     attempts, requests = _attempts(asking), _requests(asked)
     if None in attempts:
         return found
+    # A process that asks itself, too, may have taken its own request.
+    own = _attempts(asked)
     # A provider may give a request the handle of one that is gone: records then have one name.
     names = Counter(name for taken in requests.values() for name, _ in taken)
     for qualifier, tries in attempts.items():
-        taken = requests.get(qualifier, [])
+        taken = [] if qualifier in own else requests.get(qualifier, [])
         once = all(names[name] == 1 for name, _ in taken)
         if once and len(tries) == len(taken) and all(alone for _, _, alone in tries):
             for (number, _, _), (request, _) in zip(tries, taken, strict=True):

@@ -88,6 +88,8 @@ struct buf {
         DAT_RMR_CONTEXT rmr_context;
         unsigned char *addr; /* first usable byte */
         size_t length;       /* usable bytes */
+        size_t beyond;       /* as an offset: the first byte behind what is registered */
+        size_t before;       /* so many bytes before the first one are registered too */
 };
 struct buf_opts {
         DAT_IA_HANDLE ia;              /* ia(t) */

@@ -10,7 +10,9 @@
 
 #define BUF_LENGTH 4096
 #define PAGE       4096
-#define WORD       8
+/* The largest pages that a provider may register in whole. */
+#define ROUNDED_MOST (UINT64_C(2) << 20)
+#define WORD         8
 
 #if UDAPL_CTS_API_MAJOR > 1
 static const struct test *made_for; /* the process's one case, once it has a buffer */
@@ -118,6 +120,23 @@ static bool guards_whole(struct test *t, const struct buf *buf)
         return true;
 }
 
+/*
+ * A provider may register more than was asked for, whole pages say, if it tells so: a transfer
+ * there is no violation. What it tells may be nothing, or wrong, which is for dat_lmr_create.
+ */
+static void note_registered(struct buf *buf, DAT_VADDR address, DAT_VLEN length)
+{
+        DAT_VADDR start = (DAT_VADDR)(uintptr_t)buf->addr;
+
+        buf->beyond = buf->length;
+        if (address > start || start - address > ROUNDED_MOST ||
+            length < start - address + buf->length ||
+            length - (start - address) - buf->length > ROUNDED_MOST)
+                return;
+        buf->before = (size_t)(start - address);
+        buf->beyond = (size_t)(length - buf->before);
+}
+
 static const struct buf_ops ops = {.check = guards_whole, .unmap = buf_unmap};
 
 struct buf *buf_make(struct test *t, struct buf_opts opts)
@@ -126,14 +145,15 @@ struct buf *buf_make(struct test *t, struct buf_opts opts)
         DAT_PZ_HANDLE zone = opts.pz ? opts.pz : pz(t);
         DAT_MEM_PRIV_FLAGS privileges = opts.privileges ? opts.privileges : DAT_MEM_PRIV_ALL_FLAG;
         DAT_REGION_DESCRIPTION region = {.for_va = buf->addr};
-        DAT_VLEN registered_length;
-        DAT_VADDR registered_address;
+        DAT_VLEN registered_length = 0;
+        DAT_VADDR registered_address = 0;
         struct object *object;
 
         arrange_one(LMR,
                     dat_lmr_create(opts.ia ? opts.ia : t->ia, DAT_MEM_TYPE_VIRTUAL, region,
                                    buf->length, zone, privileges, &buf->lmr, &buf->lmr_context,
                                    &buf->rmr_context, &registered_length, &registered_address));
+        note_registered(buf, registered_address, registered_length);
         object = object_add(t, OBJECT_LMR, buf->lmr);
         object->buf = buf;
         object->buf_ops = &ops;

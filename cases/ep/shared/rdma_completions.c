@@ -109,7 +109,7 @@ void rdma_cookie_of(struct test *t, const struct rdma_kind *kind, const struct r
         if (row->too_late)
                 must_end(t, &rdma.loop);
         if (row->denied)
-                remote.target_address += rdma.remote.buf->length;
+                remote.target_address += rdma.remote.buf->beyond;
         ret = rdma_post(t, &rdma, &rdma.local, remote, EVERY_BYTE, DAT_COMPLETION_DEFAULT_FLAG);
         if (!row->denied) {
                 expect(ret, DAT_SUCCESS);
@@ -226,7 +226,7 @@ void rdma_suppressed_failure(struct test *t, const struct rdma_kind *kind)
         DAT_RMR_TRIPLET remote = vector_remote(&rdma.remote);
         DAT_EVENT event;
 
-        remote.target_address += rdma.remote.buf->length;
+        remote.target_address += rdma.remote.buf->beyond;
         if (!dat_is(expect(rdma_post(t, &rdma, &rdma.local, remote, 17, SUPPRESS), DAT_SUCCESS,
                            DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION,
                            DAT_INVALID_PARAMETER),

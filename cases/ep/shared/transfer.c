@@ -295,16 +295,16 @@ static DAT_LMR_TRIPLET wrong_segment(const struct buf *buf, enum wrong_kind kind
                 segment.lmr_context ^= 0x5a5a00;
                 break;
         case WRONG_BEFORE:
-                segment.virtual_address--;
+                segment.virtual_address -= buf->before + 1;
                 break;
         case WRONG_AFTER:
-                segment.virtual_address += buf->length - WRONG_BYTES + 1;
+                segment.virtual_address += buf->beyond - WRONG_BYTES + 1;
                 break;
         case WRONG_LONGER:
-                segment.segment_length = buf->length + 1;
+                segment.segment_length = buf->beyond + 1;
                 break;
         case WRONG_BEHIND:
-                segment.virtual_address += buf->length;
+                segment.virtual_address += buf->beyond;
                 segment.segment_length = 1;
                 break;
         case WRONG_FAR:
