@@ -627,13 +627,15 @@ def _acked(ep: Ep, requested: int, call: Call, data: dict[str, Any]) -> None:
 def _too_long(ep: Ep, connection: Connection, receive: Receive, side: Side) -> str:
     """A receive for which the next message was too long completes so, and is not flushed.
 
-    Only if nothing else can have ended the connection: no end has disconnected, and the requests
-    of both are sends, of which each earlier one was received.
+    Only if nothing else can have ended the connection: no end has disconnected, no earlier receive
+    has failed, and the requests of both are sends, of which each earlier one was received.
     """
     other, at = connection.other, connection.reaped
     if other is None or not other.exact or not connection.exact or receive.length is None:
         return ""
-    if connection.by_us or other.by_us or side.trace.hosts != 1 or at >= len(other.sent):
+    if connection.by_us or connection.failed or other.by_us:
+        return ""
+    if side.trace.hosts != 1 or at >= len(other.sent):
         return ""
     if ep.requests or any(request.kind != "send" for request in other.ep.requests):
         return ""

@@ -149,6 +149,18 @@ def too_long(of_srq: bool, status: str) -> Story:
     return story
 
 
+def too_long_twice(status: str) -> Story:
+    """Two messages are too long for their receives, and the first one ends the connection."""
+    story = Story(False, room=16, receives=2)
+    story.send(48, reaped="ERR_REMOTE_RESPONDER")
+    story.send(48, reaped="ERR_FLUSHED")
+    story.wait(100)
+    story.dto("case", 0, 0, status)
+    if status != "ERR_FLUSHED":
+        story.dto("case", 1, 0, "ERR_FLUSHED")
+    return story
+
+
 def missing(of_srq: bool, after_ms: int) -> Story:
     """A message was sent, and is not there."""
     story = Story(of_srq)
@@ -403,6 +415,11 @@ PAIRS: dict[str, Pair] = {
     "too long for an EP": (
         lambda: too_long(False, "ERR_LOCAL_LENGTH"),
         lambda: too_long(False, "ERR_FLUSHED"),
+        "ep_post_recv/longer",
+    ),
+    "too long for an EP, twice": (
+        lambda: too_long_twice("ERR_LOCAL_LENGTH"),
+        lambda: too_long_twice("ERR_FLUSHED"),
         "ep_post_recv/longer",
     ),
     "too long for an SRQ": (
