@@ -52,6 +52,7 @@ from oracle.state import (
 )
 from oracle.trace import Call
 from oracle.values import flags
+from oracle.windows import REMOTE, reach_of, reached
 
 LENGTH = "DAT_LENGTH_ERROR"
 SUCCESS = "DAT_DTO_SUCCESS"
@@ -395,6 +396,8 @@ def posted_request(call: Call, _obj: Any, side: Side) -> None:
         if call.overlaps:
             connection.exact = False
     request.at = call.end
+    if kind in REMOTE:
+        request.reach = reach_of(call, kind, connection, side)
     if kind != "bind" and "pz" not in ep.was:
         privilege = "WRITE" if kind == "read" else "READ"
         request.bad_from = bad_from(call, ep, ep.pz, side, f"DAT_MEM_PRIV_LOCAL_{privilege}_FLAG")
@@ -559,8 +562,10 @@ def _stream(
             message = _violation(data, [ep.receives[received - 1]])
         else:
             _acked(ep, requested, call, data)
+            request = ep.requests[requested - 1]
             if not bind:
-                message = _violation(data, [ep.requests[requested - 1]])
+                message = _violation(data, [request])
+                call.objects["reached"] = reached(request.reach, data, request.kind, side)
     _failed(ep, data)
     ep.streams = frozenset(after_it) if len(after_it) <= 16 else ep.streams
     if len(after_it) > 16:

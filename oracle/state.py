@@ -319,7 +319,7 @@ class Receive:
 class Request(Receive):
     """A send, an RDMA or a bind."""
 
-    __slots__ = ("begin", "flushed", "kind", "rmr", "suppressed", "turn")
+    __slots__ = ("begin", "flushed", "kind", "reach", "rmr", "suppressed", "turn")
 
     def __init__(self, kind: str, cookie: Any, length: int | None, segments: int) -> None:
         super().__init__(cookie, length, segments)
@@ -327,6 +327,7 @@ class Request(Receive):
         self.suppressed = False
         self.flushed = False
         self.rmr = ""
+        self.reach: Any = None  # of an RDMA: what it may reach (windows.py)
         self.turn = 0
         self.begin: float = 0  # of the call that posted it
 
