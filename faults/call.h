@@ -73,14 +73,6 @@ struct facts {
 #define STEPS_MAX 16
 #endif
 
-/* Objects whose own values a step remembers, the newest ones. */
-#define OWN_MAX 256
-
-struct own {
-        const struct handle *of;
-        long long value;
-};
-
 /* How far one step of the fault has come. */
 struct step_state {
         struct handle *subject; /* the object that armed it */
@@ -88,8 +80,6 @@ struct step_state {
         unsigned int arms;
         unsigned int hits;
         long long remembered;
-        struct own own[OWN_MAX]; /* what was remembered of each object */
-        unsigned int own_count;
 };
 
 /* A fault at work. Without a fault nothing is broken. */

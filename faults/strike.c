@@ -67,32 +67,49 @@ static void arm(struct call *call, const struct step *step, struct step_state *s
         state->armed = true;
         state->hits = 0;
         state->subject = call_object(call);
-        if (!step->remember)
-                return;
-        state->remembered = step->remember(call);
-        state->own[state->own_count++ % OWN_MAX] =
-            (struct own){.of = state->subject, .value = state->remembered};
+        if (step->remember)
+                state->remembered = step->remember(call);
+}
+
+/* What steps have remembered of each object, the newest ones. */
+#define OWN_MAX 256
+
+static struct {
+        const struct step_state *state;
+        const struct handle *of;
+        long long value;
+} owns[OWN_MAX];
+static unsigned int own_count;
+static pthread_mutex_t own_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* What was remembered at a call that makes an object is that object's own. */
+static void keep_own(const struct call *call, const struct step_state *state)
+{
+        pthread_mutex_lock(&own_lock);
+        owns[own_count % OWN_MAX].state = state;
+        owns[own_count % OWN_MAX].of = call_made(call);
+        owns[own_count % OWN_MAX].value = state->remembered;
+        own_count++;
+        pthread_mutex_unlock(&own_lock);
 }
 
 long long fault_own(const struct call *call, int i)
 {
         const struct step_state *state = &call->mutant->state[i];
         const struct handle *object = call_object(call);
+        long long value = state->remembered;
 
-        for (unsigned int back = 1; back <= OWN_MAX && back <= state->own_count; back++) {
-                const struct own *own = &state->own[(state->own_count - back) % OWN_MAX];
+        pthread_mutex_lock(&own_lock);
+        for (unsigned int back = 1; back <= OWN_MAX && back <= own_count; back++) {
+                unsigned int at = (own_count - back) % OWN_MAX;
 
-                if (own->of == object)
-                        return own->value;
+                if (owns[at].state == state && owns[at].of == object) {
+                        value = owns[at].value;
+                        break;
+                }
         }
-        return state->remembered;
-}
-
-/* What was remembered before a call that makes an object is that object's own. */
-static void own_made(const struct call *call, const struct step *step, struct step_state *state)
-{
-        if (step->remember && state->own_count)
-                state->own[(state->own_count - 1) % OWN_MAX].of = call_made(call);
+        pthread_mutex_unlock(&own_lock);
+        return value;
 }
 
 void fault_arm(struct call *call, bool late)
@@ -106,10 +123,11 @@ void fault_arm(struct call *call, bool late)
                 if (!step->after)
                         continue;
                 pthread_mutex_lock(&mutant->lock);
-                if (late && matches(step->after, call, false))
-                        own_made(call, step, &mutant->state[i]);
                 if (matches(step->after, call, late))
                         arm(call, step, &mutant->state[i]);
+                if (late && step->remember &&
+                    (matches(step->after, call, false) || matches(step->after, call, true)))
+                        keep_own(call, &mutant->state[i]);
                 pthread_mutex_unlock(&mutant->lock);
         }
 }

@@ -31,15 +31,19 @@ static struct instance furnished(struct test *t, struct buf **memory)
 FAMILY(ia_close, other_stays, havings)
 {
         struct held held = {.handle = DAT_HANDLE_NULL};
+        DAT_EVD_HANDLE told = DAT_HANDLE_NULL;
         struct instance instance;
         struct buf *memory;
 
         row->make(t, &held);
+        (void)async_told(t, ia(t)); /* the call works before the other instance is closed */
         instance = furnished(t, &memory);
         disown(t, memory);
         instance_close(t, &instance, DAT_CLOSE_ABRUPT_FLAG);
 
-        expect_that(async_told(t, ia(t)) == async_evd(t), "the asynchronous EVD is another");
+        expect(dat_ia_query(ia(t), &told, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL),
+               DAT_SUCCESS);
+        expect_that(told == async_evd(t), "the asynchronous EVD is another");
         row->check(t, &held);
         expect_instance_works(t, ia(t));
 }
