@@ -10,7 +10,7 @@
 
 #include "walk.h"
 
-#define PEER_END (KINDS * BY_KIND)
+#define PEER_END ((long)KINDS * BY_KIND)
 /* How long a request to the peer is waited for, in looks. */
 #define LOOKS   50
 #define LOOK_NS 10000000
