@@ -34,6 +34,16 @@ static const struct ep_state_row consumer_ep_states[] = {
     {"disconnected", DAT_EP_STATE_DISCONNECTED},
 };
 
+/* Those in which no message comes to an EP that the consumer made. */
+static const struct ep_state_row idle_ep_states[] = {
+    {"unconnected", DAT_EP_STATE_UNCONNECTED},
+    {"reserved", DAT_EP_STATE_RESERVED},
+    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+    {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
+    {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},
+    {"disconnected", DAT_EP_STATE_DISCONNECTED},
+};
+
 /* The EP is in that state still; a disconnect that was pending may have come to its end. */
 static inline void expect_ep_state_kept(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE before)
 {

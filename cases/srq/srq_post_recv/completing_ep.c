@@ -211,16 +211,7 @@ FAMILY(srq_post_recv, ep_state, consumer_ep_states)
         }
 }
 
-static const struct ep_state_row idle[] = {
-    {"unconnected", DAT_EP_STATE_UNCONNECTED},
-    {"reserved", DAT_EP_STATE_RESERVED},
-    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
-    {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
-    {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},
-    {"disconnected", DAT_EP_STATE_DISCONNECTED},
-};
-
-FAMILY(srq_post_recv, takes_none, idle)
+FAMILY(srq_post_recv, takes_none, idle_ep_states)
 {
         EACH_EP_ROUTE (route, row->state) {
                 struct queue queue = queue_with(t, 8);
@@ -235,7 +226,7 @@ FAMILY(srq_post_recv, takes_none, idle)
         }
 }
 
-FAMILY(srq_post_recv, leaves_all_to_others, idle)
+FAMILY(srq_post_recv, leaves_all_to_others, idle_ep_states)
 {
         EACH_EP_ROUTE (route, row->state) {
                 struct queue queue = queue_with(t, 8);

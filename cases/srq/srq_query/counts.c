@@ -144,8 +144,8 @@ CASE(srq_query, outstanding_at_each_step)
 CASE(srq_query, counts_of_many)
 {
         DAT_COUNT limit = limit_or_none(max_recv_per_srq);
-        struct queue queue = queue_with(t, HUNDREDS < limit ? HUNDREDS : limit);
         DAT_COUNT size = HUNDREDS < limit ? HUNDREDS : limit;
+        struct queue queue = queue_with(t, size);
 
         for (DAT_COUNT posted = 1; posted <= size; posted++) {
                 DAT_SRQ_PARAM param;

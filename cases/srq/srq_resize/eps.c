@@ -101,17 +101,8 @@ FAMILY(srq_resize, while_ep, consumer_ep_states)
         }
 }
 
-static const struct ep_state_row not_connected[] = {
-    {"unconnected", DAT_EP_STATE_UNCONNECTED},
-    {"reserved", DAT_EP_STATE_RESERVED},
-    {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
-    {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
-    {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},
-    {"disconnected", DAT_EP_STATE_DISCONNECTED},
-};
-
 /* The EP was made for a smaller queue, and takes all that the grown one holds. */
-FAMILY(srq_resize, ep_goes_on, not_connected)
+FAMILY(srq_resize, ep_goes_on, idle_ep_states)
 {
         EACH_EP_ROUTE (route, row->state) {
                 struct queue queue = queue_with(t, 4);
