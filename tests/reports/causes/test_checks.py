@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Failed checks and blocked steps: which are one cause."""
+
+from pathlib import Path
+
+import pytest
+
+from reports.render import render
+from results.causes.advice import advice
+from results.causes.grouping import causes, unknown_causes
+from results.model.load import load
+from tests.reports.causes.cause_records import blocked, by_condition, failing, groups, refused
+from tests.reports.html_page import Page
+from tests.reports.synthetic_run import Record, SyntheticRun, call, check
+
+
+def missing(name: str, line: int, event: str) -> Record:
+    seen = f"no event within {line} ms"
+    event = f"DAT_CONNECTION_EVENT_{event}"
+    return failing(name, line, seen, text="event", expected=[event])
+
+
+def told_state(line: int, text: str) -> Record:
+    return failing(
+        "dat_ep_get_status",
+        line,
+        "DAT_EP_STATE_DISCONNECTED",
+        text=text,
+        expected=["DAT_EP_STATE_UNCONNECTED"],
+    )
+
+
+def by_bytes(line: int, seen: str) -> Record:
+    return failing("dat_srq_query", line, seen, text="buf holds", expected=["buf holds"])
+
+
+def by_waiter(line: int, returned: str) -> Record:
+    expected = ["a thread that waits"]
+    return failing("dat_cno_wait", line, f"it returned {returned}", text="t", expected=expected)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        # The same site after the same call, whatever was compared there.
+        (
+            failing("dat_srq_query", 7, text="seen == wanted", expected=["3"], seen="2"),
+            failing("dat_srq_query", 7, text="seen == wanted", expected=["8"], seen="5"),
+        ),
+        # The same wrong value of a field, at two sites.
+        (
+            failing("dat_srq_query", 7, text="seen.flags == wanted", expected=["1"], seen="32"),
+            failing("dat_srq_query", 9, text="got->flags == 1", expected=["1"], seen="32"),
+        ),
+        # The same refusal of a call, whatever was expected and wherever it was checked.
+        (refused("dat_srq_resize", 7, "DAT_SUCCESS"), refused("dat_srq_resize", 9, "DAT_ABORT")),
+        # The same wrong answer of a call, at two sites.
+        (failing("dat_srq_resize", 7), failing("dat_srq_resize", 9)),
+        # An event of a connection that did not come, however it was looked for.
+        (missing("dat_cr_reject", 7, "BROKEN"), missing("dat_cr_reject", 9, "BROKEN")),
+        # A field that is too small, in two conditions.
+        (
+            failing("dat_srq_query", 7, "7 queried", text="a.size >= 8", expected=["a.size >= 8"]),
+            failing("dat_srq_query", 9, "has 7", text="b->size > n", expected=["b->size > n"]),
+        ),
+        # A waiter that was refused, at two sites and after two times.
+        (by_waiter(7, "DAT_ABORT after 295 us"), by_waiter(9, "DAT_ABORT after 1 us")),
+        # Bytes that are not those that were sent, however they are told.
+        (
+            by_bytes(7, "byte 0 of 9 is 0x0b, not 0xf4"),
+            by_bytes(9, "message 3 is not whole"),
+        ),
+        # One state told for another, whatever the check calls it.
+        (
+            told_state(7, "state == wanted"),
+            told_state(9, "plain_ep_state(state) == row->state"),
+        ),
+        # The same wrong code with its subtype, of two calls.
+        (
+            failing("dat_srq_resize", 7, "DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ"),
+            failing("dat_srq_free", 9, "DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ"),
+        ),
+    ],
+)
+def test_one_cause(tmp_path: Path, one: Record, other: Record) -> None:
+    assert groups(tmp_path, ("FAIL", one), ("FAIL", other)) == [["0", "1"]]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (failing("dat_srq_resize", 7), failing("dat_srq_free", 7)),
+        (failing("dat_srq_resize", 7), failing("dat_srq_resize", 9, "DAT_INVALID_PARAMETER")),
+        (failing("dat_srq_resize", 7, "DAT_LENGTH_ERROR"), failing("dat_srq_free", 9)),
+        # Events of a connection that two calls had to bring, or two events.
+        (missing("dat_cr_reject", 7, "BROKEN"), missing("dat_cr_accept", 9, "BROKEN")),
+        (missing("dat_cr_reject", 7, "BROKEN"), missing("dat_cr_reject", 9, "TIMED_OUT")),
+        # Conditions of two variables, which are of no field.
+        (
+            failing("dat_srq_query", 7, "none", text="called > 0", expected=["called > 0"]),
+            failing("dat_srq_query", 9, "two", text="called == 1", expected=["called == 1"]),
+        ),
+        # At one place a waiter was refused, and another one came back at once.
+        (by_waiter(7, "DAT_ABORT after 2 us"), by_waiter(7, "DAT_SUCCESS after 2 us")),
+        # Waiters that were refused otherwise, or that came back at once.
+        (by_waiter(7, "DAT_ABORT after 2 us"), by_waiter(9, "DAT_INVALID_HANDLE after 2 us")),
+        (by_waiter(7, "DAT_SUCCESS after 2 us"), by_waiter(9, "DAT_SUCCESS after 2 us")),
+        (by_waiter(7, "DAT_TIMEOUT_EXPIRED after"), by_waiter(9, "DAT_TIMEOUT_EXPIRED after")),
+        # Bytes that arrived wrongly, and bytes beside them.
+        (
+            by_bytes(7, "byte 0 of 9 is 0x0b, not 0xf4"),
+            by_bytes(9, "byte 0 of the vector, behind the 9, was written"),
+        ),
+        # Two fields of one answer.
+        (
+            failing("dat_srq_query", 7, text="got.size == 3", expected=["3"], seen="0"),
+            failing("dat_srq_query", 9, text="got.mark == 3", expected=["3"], seen="0"),
+        ),
+    ],
+)
+def test_two_causes(tmp_path: Path, one: Record, other: Record) -> None:
+    assert groups(tmp_path, ("FAIL", one), ("FAIL", other)) == [["0"], ["1"]]
+
+
+def test_a_third_may_show_that_two_are_one(tmp_path: Path) -> None:
+    links = failing("dat_srq_resize", 7) | {"calls": [call(1, "dat_srq_resize")]}
+    one = failing("dat_srq_resize", 7, expected=["DAT_INVALID_HANDLE"])
+    other = failing("dat_srq_resize", 9)
+    assert groups(tmp_path, ("FAIL", one), ("FAIL", other), ("FAIL", links)) == [["0", "1", "2"]]
+
+
+def test_what_a_defect_fails_and_blocks(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    run.case("resize", "FAIL", **refused("dat_srq_resize", 7, "DAT_SUCCESS"))
+    for number in range(3):
+        run.case(f"after/{number}", "BLOCKED", **blocked("dat_srq_resize"))
+    run.case("alone", "BLOCKED", **blocked("dat_pz_create"))
+    run.case("kept")
+    folder = run.write(tmp_path)
+    loaded = load(folder)
+    found = causes(loaded)
+    assert [(cause.verdict, cause.extent, cause.reach) for cause in found] == [
+        ("FAIL", "1 clause, and blocks 3 more", 4),
+        ("BLOCKED", "1 clause", 1),
+    ]
+    assert found[1].name == "dat_pz_create: returned DAT_INTERNAL_ERROR"
+    assert advice(loaded, found) == "2 defects: they fail or block 5 of 6 clauses."
+    assert unknown_causes(loaded) == []
+    assert loaded.conclusion.sentence == "2 clauses checked, 1 failed, 4 blocked"
+    page = Page(render(folder, "html"))
+    assert "3 clauses not judged because of it" in page.text_of("findings")
+    assert "not judged, because dat_srq_resize returned" in page.text_of(
+        "clause:srq_resize/after/0"
+    )
+
+
+def test_what_a_call_leaves_unwritten_is_one_cause_with_what_it_blocks(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    for number, name in enumerate(("srq_supported", "ep_creator")):
+        told = check(
+            "is_same()",
+            ok=False,
+            expected=["is_same()"],
+            seen=f"{name} is not written",
+            line=number + 1,
+        )
+        left: Record = {"calls": [call(1, "dat_ia_query")], "checks": [told]}
+        run.case(name, "FAIL", **left)
+    run.case(
+        "waits", "BLOCKED", **blocked("dat_ia_query", "DAT_SUCCESS, with a value left unwritten")
+    )
+    run.case("other", "BLOCKED", **blocked("dat_ia_query"))
+    found = causes(load(run.write(tmp_path)))
+    assert [(len(cause.cases), len(cause.blocked)) for cause in found] == [(2, 1), (0, 1)]
+
+
+def of_event(name: str, line: int, expected: str, seen: str) -> Record:
+    """What a case leaves that waited for one event behind call `name`, and saw another."""
+    told = check(f"{expected} on evd", ok=False, expected=[expected], seen=seen, line=line)
+    return {"calls": [call(1, name), call(2, "dat_evd_wait")], "checks": [told]}
+
+
+def test_a_wrong_number_of_an_event_is_one_cause_wherever_it_is_seen(tmp_path: Path) -> None:
+    wrong = "DAT_DTO_COMPLETION_EVENT", "DAT_IB_EXTENSION_RANGE_BASE"
+    run = SyntheticRun(modes=(1,))
+    run.case("flushed", "FAIL", **of_event("dat_ep_disconnect", 3, *wrong))
+    run.case("failed", "FAIL", **of_event("dat_ep_post_recv", 8, *wrong))
+    step = blocked("dat_ep_post_recv", wrong[1]) | of_event("dat_cno_wait", 9, *wrong)
+    run.case("step", "BLOCKED", **step)
+    run.case("step_crash", "BLOCKED", **blocked("dat_ep_post_recv", "SIGSEGV"))
+    found = causes(load(run.write(tmp_path)))
+    assert [(len(cause.cases), len(cause.blocked)) for cause in found] == [(2, 1), (0, 1)]
+
+
+def test_steps_that_say_the_same_of_one_call_are_one_cause(tmp_path: Path) -> None:
+    step = blocked("dat_cno_wait", "DAT_SUCCESS") | by_condition("dat_cno_wait")
+    step["blocked"]["ret"] = "dat_cno_wait returned DAT_SUCCESS, and no handle"
+    run = SyntheticRun(modes=(1,))
+    run.case("named", "BLOCKED", **step)
+    run.case("empty", "BLOCKED", **step | {"checks": []})
+    run.case("other", "BLOCKED", **blocked("dat_cno_wait"))
+    found = causes(load(run.write(tmp_path)))
+    assert [len(cause.blocked) for cause in found] == [2, 1]
+
+
+def test_a_connection_that_is_not_made_is_a_cause_of_one_call(tmp_path: Path) -> None:
+    lost = "DAT_CONNECTION_EVENT_ESTABLISHED", "DAT_CONNECTION_EVENT_TIMED_OUT"
+    one, other = of_event("dat_srq_resize", 3, *lost), of_event("dat_srq_query", 3, *lost)
+    other["checks"][0]["text"] = "connection behind dat_srq_query"
+    assert groups(tmp_path, ("FAIL", one), ("FAIL", other)) == [["0"], ["1"]]
+
+
+def test_a_loop_over_kinds_shows_one_cause_for_each_answer(tmp_path: Path) -> None:
+    def left(ret: str) -> Record:
+        told = failing("dat_srq_query", 7, ret, expected=["DAT_SUCCESS"], text="kind->make(...)")
+        return told | {"calls": [call(1, "dat_srq_query", ret=ret)]}
+
+    kinds = left("DAT_NOT_IMPLEMENTED"), left("DAT_INSUFFICIENT_RESOURCES")
+    assert groups(tmp_path, *(("FAIL", kind) for kind in kinds)) == [["0"], ["1"]]
+
+
+def test_a_wrong_value_is_one_cause_with_the_steps_that_need_it(tmp_path: Path) -> None:
+    text = "told->port == param.port"
+    run = SyntheticRun(modes=(1,))
+    told = check("told->port == 17", ok=False, expected=["17"], seen="0", line=4)
+    run.case("tells", "FAIL", calls=[call(1, "dat_srq_query")], checks=[told])
+    condition = check(text, ok=False, expected=[text], seen="port 0, not 17", line=9)
+    step = blocked("dat_srq_query", "port 0, not 17") | {"checks": [condition]}
+    run.case("needs", "BLOCKED", **step)
+    run.case("other", "BLOCKED", **blocked("dat_srq_query", "no handle was stored"))
+    found = causes(load(run.write(tmp_path)))
+    assert [(len(cause.cases), len(cause.blocked)) for cause in found] == [(1, 1), (0, 1)]
+
+
+def test_what_a_control_found_is_of_the_cause_of_its_clause(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    made = run.case("made", "FAIL", **refused("dat_srq_resize", 7, "DAT_SUCCESS"))
+    # What the case saw itself is of another call.
+    seen = refused("dat_srq_query", 9, "DAT_SUCCESS")
+    why = f"dat_srq_resize does not work ({made}: FAIL, it returned DAT_INTERNAL_ERROR)"
+    step = blocked("dat_srq_resize", why) | seen
+    step["blocked"]["clause"] = made
+    run.case("behind", "BLOCKED", **step)
+    run.case("query", "FAIL", **refused("dat_srq_query", 9, "DAT_SUCCESS"))
+    found = causes(load(run.write(tmp_path)))
+    assert [(cause.extent, cause.name.split(":")[0]) for cause in found] == [
+        ("1 clause, and blocks 1 more", "dat_srq_resize"),
+        ("1 clause", "dat_srq_resize, seen in dat_srq_query"),
+    ]

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Frees of other objects, and frees that do nothing: which answers are one cause."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from results.causes.grouping import causes
+from results.model.load import load
+from tests.reports.causes.cause_records import failing, granted_a_bad_handle, lets_wait, of_cno
+from tests.reports.synthetic_run import Record, SyntheticRun, call, check
+
+
+def ends_another(
+    asked: str = "dat_cno_query",
+    close: str = "DAT_INVALID_STATE",
+    ended: str = "dat_cno_free",
+    freed: int = 1,
+) -> Record:
+    """What a case leaves that freed one CNO, and for which another one is no object then."""
+    none = "DAT_INVALID_HANDLE"
+    told = check(f"{asked}(...)", ok=False, seen=none, line=20)
+    calls = [
+        of_cno(1, ended, freed),
+        of_cno(2, asked, 2, none),
+        call(3, "dat_ia_close", ret=close, teardown=True),
+    ]
+    return {"calls": calls, "checks": [told | {"calls": 2}]}
+
+
+def used_by_nobody() -> Record:
+    told = check("dat_cno_free(cno)", ok=False, seen="DAT_INVALID_STATE", line=40)
+    calls = [
+        of_cno(1, "dat_cno_query", 2),
+        of_cno(2, "dat_cno_free", 1, "DAT_INVALID_STATE"),
+    ]
+    return {"calls": calls, "checks": [told | {"calls": 2}]}
+
+
+def frees(tmp_path: Path, *cases: Record) -> list[str]:
+    """How many clauses each cause has if these cases of dat_cno_free fail."""
+    run = SyntheticRun(modes=(1,))
+    for number, left in enumerate(cases):
+        run.case(f"cno_free/{number}", "FAIL", {"page": "dat_cno_free"}, **left)
+    return [cause.extent for cause in causes(load(run.write(tmp_path)))]
+
+
+def test_a_free_of_another_object_is_one_cause(tmp_path: Path) -> None:
+    cases = ends_another(), granted_a_bad_handle(), used_by_nobody()
+    assert frees(tmp_path, *cases) == ["3 clauses"]
+
+
+def test_an_answer_for_the_only_object_is_of_no_other(tmp_path: Path) -> None:
+    alone = granted_a_bad_handle()
+    alone["calls"] = [call(1, "dat_ia_query"), *alone["calls"][1:]]
+    assert frees(tmp_path, ends_another(), used_by_nobody(), alone) == ["2 clauses", "1 clause"]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        # The call itself refuses the other object, which may exist nevertheless.
+        ends_another(asked="dat_cno_free"),
+        # What was freed is gone as well.
+        ends_another(close="DAT_SUCCESS"),
+        # The object was freed before.
+        ends_another(freed=2),
+        # Another call was granted.
+        ends_another(ended="dat_cno_wait"),
+    ],
+)
+def test_answers_of_a_free_stay_apart(tmp_path: Path, shown: Record) -> None:
+    cases = shown, granted_a_bad_handle(), used_by_nobody()
+    assert frees(tmp_path, *cases) == ["1 clause", "1 clause", "1 clause"]
+
+
+def outlives(kind: str = "cno") -> Record:
+    """What a case leaves that used an object of this kind behind its free."""
+    told = check("query", ok=False, expected=["DAT_INVALID_HANDLE"], seen="DAT_SUCCESS", line=50)
+    calls = [
+        of_cno(1, "dat_cno_free", 1),
+        call(2, f"dat_{kind}_query", (f"{kind}_handle", f"{kind}#1 (freed)")),
+    ]
+    return {"calls": calls, "checks": [told | {"calls": 2}]}
+
+
+def refuses_null() -> Record:
+    null = call(1, "dat_cno_free", ("cno_handle", "DAT_HANDLE_NULL"), ret="DAT_INVALID_HANDLE")
+    return failing("dat_cno_query", 70) | {"calls": [of_cno(2, "dat_cno_query", 1), null]}
+
+
+def test_a_free_that_does_nothing_is_one_cause(tmp_path: Path) -> None:
+    """A case that did not call it stays apart. The registry refuses the null handle."""
+    cases = outlives(), lets_wait(), refuses_null()
+    assert frees(tmp_path, *cases) == ["2 clauses", "1 clause"]
+
+
+def test_who_takes_a_handle_that_is_gone_answers_for_itself(tmp_path: Path) -> None:
+    cases = granted_a_bad_handle(), outlives(), used_by_nobody()
+    assert frees(tmp_path, *cases) == ["1 clause", "1 clause", "1 clause"]
+
+
+def test_what_is_refused_behind_a_free_that_does_nothing_is_of_it_alone(tmp_path: Path) -> None:
+    told = check("dat_ia_close(ia)", ok=False, seen="DAT_INVALID_STATE", calls=2)
+    close = call(2, "dat_ia_close", ret="DAT_INVALID_STATE")
+    run = SyntheticRun(modes=(1,))
+    run.case("outlives", "FAIL", {"page": "dat_cno_free"}, **outlives())
+    calls = [of_cno(1, "dat_cno_free", 1), close]
+    run.case("parent", "FAIL", {"page": "dat_cno_free"}, calls=calls, checks=[told])
+    run.case("close", "FAIL", calls=[close], checks=[told | {"line": 9}])
+    assert [cause.extent for cause in causes(load(run.write(tmp_path)))] == [
+        "2 clauses",
+        "1 clause",
+    ]
+
+
+@pytest.mark.parametrize("cases", [(outlives("evd"),), (outlives(), used_by_nobody())])
+def test_a_free_that_does_something_has_several(tmp_path: Path, cases: Sequence[Record]) -> None:
+    """A handle of another kind was granted, or the free is refused somewhere."""
+    assert "2 clauses" not in frees(tmp_path, *cases, lets_wait())
