@@ -68,6 +68,8 @@ def _libdat(run: Run) -> list[str]:
 
 
 def _pages(run: Run) -> list[str]:
+    if run.every_page:
+        return [f"Clauses of {run.coverage}.", ""]
     named = ", ".join(map(_code, run.covered)) or "none"
     return [f"Clauses of {run.coverage}: {named}.", ""]
 

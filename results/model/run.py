@@ -662,6 +662,12 @@ class Run:
         return tuple(sorted({clause.page for clause in self.planned}))
 
     @cached_property
+    def every_page(self) -> bool:
+        """Whether this run had a case of each of several pages."""
+        pages = self.suite.pages
+        return len(pages) > 1 and set(pages) <= set(self.covered)
+
+    @cached_property
     def coverage(self) -> str:
         """How many of all pages those are: "10 of the 73 pages", "all 73 pages". A call may have no
         page.
@@ -669,7 +675,7 @@ class Run:
         pages = self.suite.pages
         count = len(set(self.covered) & set(pages)) if pages else len(self.covered)
         total = len(pages)
-        if count == total > 1:
+        if self.every_page:
             return f"all {total} pages"
         if total:
             return f"{count} of the {total} pages"

@@ -125,3 +125,12 @@ def test_what_was_not_asked_for_limits_is_said_at_the_top(tmp_path: Path) -> Non
     assert said in told["md"].replace("\\", "")
     properties = [named(suite) for suite in JUnitXml.fromstring(told["junit"].encode())]
     assert all(said in each["conclusion.because"] for each in properties)
+
+
+def test_pages_are_not_listed_if_it_is_all_of_them(tmp_path: Path) -> None:
+    run = green_run()
+    run.head["suite"].update(pages=["dat_srq_resize", "dat_srq_query"])
+    run.head["clauses"][0].update(page="dat_srq_query")
+    told = texts(run, tmp_path)["md"]
+    assert "Clauses of all 2 pages." in told
+    assert "`dat_srq_query`" not in told
