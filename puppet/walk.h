@@ -21,6 +21,15 @@
 #define TOLD_MOST 8
 /* The peer's ends of connections that steps can name. */
 #define PEER_ENDS 4
+/* Slots from this one on are of the second IA. The last two are those of the IAs' own EVDs. */
+#define OTHER_SLOTS      16
+#define OTHER_ASYNC_SLOT 30
+#define ASYNC_SLOT       31
+/* The number of no object. */
+#define NO_OBJECT (-1)
+
+/* A negative mask asks for all fields. */
+#define MASK(number_, all_) ((number_) < 0 ? (DAT_UINT64)(all_) : (DAT_UINT64)(number_))
 
 enum kind { PZ, LMR, RMR, EVD, CNO, SRQ, EP, PSP, CR, RSP, KINDS };
 
@@ -77,8 +86,53 @@ struct move {
         DAT_RETURN (*take)(struct walk *walk, const long *arg);
 };
 
+/* The row of a step that has the name of its function. */
+#define STEP(name_, args_)                                     \
+        {                                                      \
+                .name = #name_, .args = (args_), .take = name_ \
+        }
+
+static inline DAT_COUNT count_of(long number)
+{
+        return (DAT_COUNT)number;
+}
+
+static inline unsigned int slot_of(long number)
+{
+        return number < 0 ? 0 : (unsigned int)(number % BY_KIND) % SLOTS;
+}
+
 /* The object of a number, or the null handle. */
 DAT_HANDLE walk_object(struct walk *walk, long number);
+
+/* The IA of which the object of a number is made. */
+DAT_IA_HANDLE walk_ia_of(const struct walk *walk, long number);
+
+/* A new object goes to its slot where that is empty; else it would be lost, so it is not made. */
+bool walk_is_free(struct walk *walk, long number, enum kind kind);
+
+/* Keeps what a call has made, or forgets what it has freed, if it returned DAT_SUCCESS: `ret`. */
+DAT_RETURN walk_keep(struct walk *walk, long number, DAT_RETURN ret, const DAT_HANDLE *made);
+DAT_RETURN walk_gone(struct walk *walk, long number, DAT_RETURN ret);
+
+/* An object is of the IA that another number is of: its own, or that of what it was made by. */
+void walk_belongs(struct walk *walk, long number, long with);
+
+/*
+ * Keeps private data for a later look (without room for it, it is not looked at); looks at all that
+ * is kept; and no longer looks at an owner's. Who finds a walk wanting reads the clause, which the
+ * check has in brackets (results/runlog/walks.py).
+ */
+void walk_remember(struct walk *walk, DAT_HANDLE owner, const char *clause, const void *at,
+                   DAT_COUNT length);
+void walk_look_again(struct walk *walk);
+void walk_forget(struct walk *walk, DAT_HANDLE owner);
+
+/* All waits on threads end; a request that one took goes to the slot of `number`. */
+void walk_join(struct walk *walk, long number);
+
+/* The cookie of the present step. */
+DAT_DTO_COOKIE walk_cookie(const struct walk *walk);
 
 /* A segment of an LMR's memory, as far as its numbers go: they may lie outside of it. */
 DAT_LMR_TRIPLET walk_segment(struct walk *walk, long lmr, long offset, long length);
@@ -92,7 +146,12 @@ unsigned char *walk_private_data(struct walk *walk, long length);
 /* The memory of an LMR, whose number may name none. */
 const struct memory *walk_memory(const struct walk *walk, long lmr);
 
-/* The steps that a peer takes part in (peer_steps.c); the last one has no name. */
+/* The steps, by the file that has them; the last one of each has no name. */
+extern const struct move ia_moves[];
+extern const struct move memory_moves[];
+extern const struct move event_moves[];
+extern const struct move endpoint_moves[];
+extern const struct move connection_moves[];
 extern const struct move peer_moves[];
 
 #endif
