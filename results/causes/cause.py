@@ -11,6 +11,7 @@ from results.model.run import REGISTRY, Case, Clause
 
 _LONGEST = 200
 _CALLS = 3
+_TAKING = ("dat_evd_dequeue", "dat_evd_wait")
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,11 @@ def cause_of(cases: Sequence[Case]) -> Cause:
     failed = tuple(case for case in cases if case.worst is not Verdict.BLOCKED)
     blocked = tuple(case for case in cases if case.worst is Verdict.BLOCKED)
     attempts = [case.decisive for case in failed or blocked if case.decisive]
-    calls = dict.fromkeys(call for attempt in attempts if (call := call_of(attempt)))
+    showed = {call_of(attempt): attempt.page_call for attempt in attempts}
+    # What takes an event shows what the page's own call did, if that is among them.
+    calls = dict.fromkeys(
+        call for call, page in showed.items() if call and not (call in _TAKING and page in showed)
+    )
     example = Cause(failed, (), "", blocked).example.decisive
     check = example.failed_check if example else None
     if len(calls) > 1 and check is not None and is_of_event(check):

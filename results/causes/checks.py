@@ -31,6 +31,11 @@ _OTHER_BYTES = re.compile(
     r"byte \d+ of \d+ is (0x|what belongs at )|(a message|message \d+) is not whole"
     r"|.* other bytes than were sent|.* is not what the RDMA brought"
 )
+# Calls that move no message and end nothing: a message that is missing behind one was lost by it.
+_MOVES_NOTHING = re.compile(
+    r"dat_\w+_(modify|resize|set_lw|set_watermark|query|get_status|consumer_context|handle_type)"
+)
+_COMPLETION = "DAT_DTO_COMPLETION_EVENT"
 # What a call is seen to leave unwritten, by a check of it and by a step that needs it.
 UNWRITTEN = re.compile(r"\w+ is not written\b|DAT_SUCCESS, with a value left unwritten$")
 
@@ -44,6 +49,8 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
     if is_of_event(check):
         yield from keys_of_event(check, call)
         return
+    if _MOVES_NOTHING.fullmatch(attempt.page_call) and _is_missing_completion(check, last):
+        yield "lost", attempt.page_call
     # A loop over kinds checks the answers of several calls, and of several kinds, at one place.
     # So does one that a thread waits: it may be refused, or woken by nothing.
     back = _CAME_BACK.match(check.seen)
@@ -80,6 +87,16 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
     if check.field and culprit and not is_of_answer(attempt):
         # A flag or a number that is wrong in one field comes from one place.
         yield "value", call, check.field
+
+
+def _is_missing_completion(check: Check, last: Call | None) -> bool:
+    """Whether no completion came, where one was expected."""
+    if check.seen.startswith("DAT_QUEUE_EMPTY"):
+        taken = last is not None and last.name == "dat_evd_dequeue"
+        return taken and check.expected == (SUCCESS,)
+    return check.seen.startswith("no event") and any(
+        name.startswith(_COMPLETION) for name in check.expected
+    )
 
 
 def _granted_parameter(attempt: Attempt, check: Check) -> str:

@@ -158,6 +158,12 @@ class Attempt:
         return said if before and max(before) == self.deviating else None
 
     @property
+    def culprits_deviation(self) -> Trouble | None:
+        """The deviation of the very call that the check which failed is about."""
+        call = self.culprit if self.verdict is Verdict.FAIL and self.failed_check else None
+        return self.deviation if call and call.n == self.deviating else None
+
+    @property
     def page_call(self) -> str:
         """The call that the page of its case is about."""
         return f"dat_{self.case.partition('/')[0]}"

@@ -222,6 +222,11 @@ class Trouble:
         return self.saw.partition(" is ")[0].removeprefix("the ")
 
     @property
+    def names_value(self) -> bool:
+        """Whether it says of one value what it is."""
+        return " is " in self.saw
+
+    @property
     def told(self) -> tuple[str, str, str]:
         """What is the same where a call that deviates tells one thing wrongly, in any way."""
         return self.clause, self.call, self.subject

@@ -745,12 +745,18 @@ class Run:
         blocked = [c.decisive for c in self.cases if c.worst is Verdict.BLOCKED and c.decisive]
         ended = (a.deviation for a in blocked if a.deviation and a.deviation.call == a.blocked)
         told = {deviation.told for deviation in (*checked, *ended) if deviation}
+        decisive = (case.decisive for case in self.findings)
+        culprits = (each.culprits_deviation for each in decisive if each and each.deviation)
+        # A wrong answer that names no value has one reason, whichever of its values a check is of.
+        whole = {(each.clause, each.call) for each in culprits if each and not each.names_value}
         found: dict[tuple[str, str, str, str], tuple[Trouble, dict[str, Case], Attempt]] = {}
         for case in self.cases:
             for attempt in case.ordered:
                 troubles = self._troubles(attempt) if attempt.number == 1 else ()
                 for trouble in troubles:
                     if trouble.clause in broken or trouble.told in told:
+                        continue
+                    if not trouble.names_value and (trouble.clause, trouble.call) in whole:
                         continue
                     if (trouble.call, trouble.saw) in self._refused and trouble.what == "refused":
                         continue

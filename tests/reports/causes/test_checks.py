@@ -2,6 +2,7 @@
 """Failed checks and blocked steps: which are one cause."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -190,6 +191,25 @@ def test_a_wrong_number_of_an_event_is_one_cause_wherever_it_is_seen(tmp_path: P
     run.case("step_crash", "BLOCKED", **blocked("dat_ep_post_recv", "SIGSEGV"))
     found = causes(load(run.write(tmp_path)))
     assert [(len(cause.cases), len(cause.blocked)) for cause in found] == [(2, 1), (0, 1)]
+
+
+def behind(left: Record, calls: list[Record], **check_: Any) -> Record:
+    """The same, whose check is behind these calls."""
+    return left | {"calls": calls, "checks": [left["checks"][0] | {"calls": len(calls)} | check_]}
+
+
+def test_a_message_that_a_call_loses_is_one_cause_however_it_is_looked_for(tmp_path: Path) -> None:
+    completion = {"expected": ["DAT_DTO_COMPLETION_EVENT with DAT_DTO_SUCCESS"]}
+    missing = failing("dat_evd_wait", 3, "no event within 3000 ms", text="completion", **completion)
+    empty = failing("dat_evd_dequeue", 8, "DAT_QUEUE_EMPTY", expected=["DAT_SUCCESS"])
+    calls = [call(1, "dat_srq_resize"), call(2, "dat_evd_wait")]
+    taken = [call(1, "dat_srq_resize"), call(2, "dat_evd_dequeue", ret="DAT_QUEUE_EMPTY")]
+    run = SyntheticRun(modes=(1,))
+    run.case("waited", "FAIL", **behind(missing, calls))
+    run.case("waited_again", "FAIL", **behind(missing, calls, line=20))
+    run.case("dequeued", "FAIL", **behind(empty, taken))
+    (found,) = causes(load(run.write(tmp_path)))
+    assert found.calls == ("dat_srq_resize",)
 
 
 def test_steps_that_say_the_same_of_one_call_are_one_cause(tmp_path: Path) -> None:

@@ -169,6 +169,22 @@ def test_a_wrong_answer_that_a_kept_case_met_is_the_cause_of_the_failed_ones(
     assert load(run.write(tmp_path)).breakages == []
 
 
+@pytest.mark.parametrize(
+    ("seen", "findings"), [("tells a span of 0, below its count of 1", 0), ("count is 1, not 2", 1)]
+)
+def test_an_answer_that_is_wrong_as_a_whole_is_a_finding_once(
+    tmp_path: Path, seen: str, findings: int
+) -> None:
+    """A check saw another value of the same answer wrong."""
+    why = f"case call 1, dat_srq_query: {seen} [srq_query/field]"
+    said = deviating("srq_query/field") | {"why": why}
+    run = SyntheticRun(modes=(1,))
+    left = failing("dat_srq_query", 7, "6", text="receives", expected=["5"])
+    run.case("one", "FAIL", **left | {"oracle": said})
+    run.case("kept", "PASS", calls=left["calls"], oracle=said, breaks="srq_query/field")
+    assert len(load(run.write(tmp_path)).breakages) == findings
+
+
 def test_what_a_kept_case_met_is_a_finding_where_no_check_saw_it(tmp_path: Path) -> None:
     """The failed case sees something else, though the same call deviates in it."""
     run = SyntheticRun(modes=(1,))
