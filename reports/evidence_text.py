@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from results.model.attempt import Attempt
+from results.model.clause import Case
 from results.model.evidence import Call, Check, Stack
-from results.model.run import Case, Walk
+from results.model.walk import Walk
 
 _BEFORE = 20
 _WINDOW = 60

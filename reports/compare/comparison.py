@@ -10,7 +10,8 @@ from reports.evidence_text import duration
 from reports.html.html_env import environment, style
 from reports.md_escape import code, plain
 from results.analysis.comparison import Change, Comparison, Difference, Kind, Slower, seconds
-from results.model.run import Clause, Run, hosts_word
+from results.model.clause import Clause, hosts_word
+from results.model.run import Run
 
 FORMAT = 1
 # How many rows of each kind a person is shown where the whole would be pages of them.

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from reports.html.html_env import environment, style
 from results.model.attempt import KEPT, NOT_KEPT, UNKNOWN
-from results.model.run import Clause, Run, hosts_word
+from results.model.clause import Clause, hosts_word
+from results.model.run import Run
 
 _WIDTH = 960
 _HEIGHT = 220

@@ -15,7 +15,8 @@ from reports.html.html_env import TEMPLATES, digest, environment, style
 from reports.md_escape import code, plain
 from results.analysis.profiles import profiles
 from results.model.attempt import KEPT, NOT_KEPT, Verdict
-from results.model.run import Clause, Run
+from results.model.clause import Clause
+from results.model.run import Run
 
 FORMAT = 1
 _NOTHING = "not run"

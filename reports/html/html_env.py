@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from results.model.attempt import KEPT, NOT_KEPT, Verdict
-from results.model.run import hosts_word
+from results.model.clause import hosts_word
 
 TEMPLATES = Path(__file__).parent / "templates"
 

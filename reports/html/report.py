@@ -37,8 +37,10 @@ from results.analysis.tables import pictures, tables
 from results.causes.advice import advice
 from results.causes.grouping import causes, unknown_causes
 from results.model.attempt import KEPT, NOT_KEPT, UNKNOWN, Attempt, Verdict, worst
+from results.model.clause import Case, Clause
 from results.model.evidence import Trouble
-from results.model.run import CRITERIA, Case, Clause, Fabric, Run
+from results.model.run import CRITERIA, Run
+from results.model.subject import Fabric
 
 _FULL_FINDINGS = 100
 _BUNDLE = 256

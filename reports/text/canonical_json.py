@@ -14,7 +14,9 @@ from results.analysis.profiles import CRITERIA, profiles
 from results.analysis.waivers import accepted, judge, waived
 from results.causes.cause import Cause
 from results.causes.grouping import causes
-from results.model.run import Case, Clause, Run, Subject, Waiver
+from results.model.clause import Case, Clause, Waiver
+from results.model.run import Run
+from results.model.subject import Subject
 
 FORMAT = 1
 _COUNTS = ("walks", "steps", "calls", "judged", "states")

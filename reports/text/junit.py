@@ -13,7 +13,8 @@ from results.analysis.waivers import waived
 from results.causes.advice import advice
 from results.causes.grouping import causes
 from results.model.attempt import NOT_KEPT, Attempt, Verdict
-from results.model.run import Case, Run, Waiver, hosts_word
+from results.model.clause import Case, Waiver, hosts_word
+from results.model.run import Run
 
 _ERRORS = frozenset(
     {Verdict.CRASH, Verdict.TIMEOUT, Verdict.CONTRADICTED, Verdict.BLOCKED, Verdict.ERROR}

@@ -13,7 +13,8 @@ from results.causes.advice import advice
 from results.causes.cause import Cause
 from results.causes.grouping import causes, unknown_causes
 from results.model.attempt import Attempt, Verdict
-from results.model.run import Case, Clause, Run, Waiver, hosts_word
+from results.model.clause import Case, Clause, Waiver, hosts_word
+from results.model.run import Run
 
 _LISTED = 20
 _ALSO = 8

@@ -11,7 +11,9 @@ from results.causes.cause import Cause
 from results.causes.grouping import grouped
 from results.errors import ReportError
 from results.model.attempt import KEPT, NOT_KEPT, UNKNOWN, Verdict
-from results.model.run import Breakage, Clause, Run
+from results.model.breakage import Breakage
+from results.model.clause import Clause
+from results.model.run import Run
 
 # What tells of a day and a host, and not of the provider.
 _OF_A_DAY = frozenset({"ia_address_ptr"})

@@ -3,7 +3,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from results.model.run import NO_PRIVILEGE, Run
+from results.model.run import Run
+from results.model.subject import NO_PRIVILEGE
 
 # What may differ from host to host, or is compared with the subject instead.
 _OWN = frozenset({"name", "address", "provider", "slots"})

@@ -3,7 +3,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from results.model.run import Found, Run
+from results.model.run import Run
+from results.model.subject import Found
 
 TITLE = "Features of which dat_ia_query tells nothing"
 

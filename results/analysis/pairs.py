@@ -5,7 +5,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from results.model.attempt import NOT_KEPT, UNKNOWN, Verdict, worst
-from results.model.run import Case, Run
+from results.model.clause import Case
+from results.model.run import Run
 
 Place = tuple[str, ...]
 

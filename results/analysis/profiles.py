@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from results.analysis.features import how
 from results.model.attempt import KEPT, NOT_KEPT, Verdict
-from results.model.run import Clause, Run
+from results.model.clause import Clause
+from results.model.run import Run
 
 CORE = "core"
 REGISTRY = "registry"

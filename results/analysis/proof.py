@@ -4,7 +4,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from results.model.run import Clause, Fault, Run
+from results.model.clause import Clause, Fault
+from results.model.run import Run
 
 
 @dataclass(frozen=True)

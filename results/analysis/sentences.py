@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from results.model.attempt import Verdict, worst
-from results.model.run import Clause, Page, Run
+from results.model.clause import Clause, Page
+from results.model.run import Run
 
 _MANY = 4
 

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from results.model.run import Clause
+from results.model.clause import Clause
 
 _FEWEST_ROWS = 3
 _FEWEST_COLUMNS = 4

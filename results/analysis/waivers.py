@@ -8,7 +8,8 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from results.model.attempt import KEPT, NOT_KEPT, Verdict
-from results.model.run import Clause, Run, Waiver
+from results.model.clause import Clause, Waiver
+from results.model.run import Run
 
 _WAS_KEPT = "its clause was kept"
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from results.causes.sentences import what_it_did, what_was_wrong
 from results.causes.shown import call_of, is_of_event, last_call
 from results.model.attempt import Verdict, worst
-from results.model.run import REGISTRY, Case, Clause
+from results.model.clause import Case, Clause
+from results.model.subject import REGISTRY
 
 _LONGEST = 200
 _CALLS = 3

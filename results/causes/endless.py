@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from results.model.attempt import Attempt, Verdict
-from results.model.run import Case
+from results.model.clause import Case
 
 _INFINITE = "DAT_TIMEOUT_INFINITE"
 

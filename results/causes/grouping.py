@@ -8,7 +8,8 @@ from results.causes.findings import keys_of
 from results.causes.keys import Key, drop_doubtful
 from results.causes.pages import Pages
 from results.model.attempt import NOT_KEPT, UNKNOWN, Verdict
-from results.model.run import Case, Run
+from results.model.clause import Case
+from results.model.run import Run
 
 _ORDER = list(Verdict)
 

@@ -8,8 +8,8 @@ from results.causes.endless import endless, waits_on
 from results.causes.keys import Key
 from results.causes.wrong_object import is_of_another, misdirected
 from results.model.attempt import NOT_KEPT, Attempt
-from results.model.idle import fails_behind
-from results.model.run import Case, idle_calls
+from results.model.clause import Case
+from results.model.idle import fails_behind, idle_calls
 
 
 @dataclass(frozen=True)

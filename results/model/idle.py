@@ -4,6 +4,7 @@
 from collections.abc import Collection, Iterable
 
 from results.model.attempt import Attempt, Verdict
+from results.model.clause import Case
 
 _SUCCESS = "DAT_SUCCESS"
 # What a record has behind the name of an object that was freed.
@@ -23,6 +24,13 @@ def idle(decisive: Iterable[Attempt], controls: Collection[str]) -> frozenset[st
     return frozenset(
         name for name, attempts in by_page.items() if _is_idle(name, attempts, controls)
     )
+
+
+def idle_calls(cases: Iterable[Case]) -> frozenset[str]:
+    """The calls that do nothing, by what these cases saw."""
+    cases = list(cases)
+    controls = {case.id for case in cases if case.clause.control}
+    return idle((case.decisive for case in cases if case.decisive), controls)
 
 
 def fails_behind(attempt: Attempt, name: str) -> bool:

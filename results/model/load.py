@@ -8,30 +8,13 @@ from typing import Any
 from results.errors import ReportError
 from results.gc_pause import uncollected
 from results.model.attempt import KEPT, NOT_KEPT, UNKNOWN, Attempt, Verdict
+from results.model.clause import Case, Clause, Fault, Page, Proof, Ruling, Waiver, hosts_word
 from results.model.demand import demand
 from results.model.evidence import UNASKED, Call, Check, Crash, Evidence, Stack, Trouble
 from results.model.evidence_store import Store
-from results.model.run import (
-    Case,
-    Clause,
-    End,
-    Explored,
-    Fabric,
-    Fault,
-    Found,
-    Ia,
-    Incident,
-    Page,
-    Proof,
-    Ruling,
-    Run,
-    Subject,
-    Suite,
-    Undeclared,
-    Waiver,
-    Walk,
-    hosts_word,
-)
+from results.model.run import Run
+from results.model.subject import End, Fabric, Found, Ia, Incident, Subject, Suite, Undeclared
+from results.model.walk import Explored, Walk
 from results.runlog.contradiction import contradiction
 from results.runlog.events import Members, as_text, read
 from results.runlog.frames import EVENTS

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import standard
-from results.model.run import Demand
+from results.model.clause import Demand
 from runners.names import nearest
 
 LEVELS = ("must", "may", "consumer", "info")

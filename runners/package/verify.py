@@ -24,8 +24,9 @@ from reports.render import FORMATS, NAMES, render
 from results.analysis import mutation
 from results.analysis.waivers import judge
 from results.errors import InputError, ReportError
+from results.model.clause import Clause
 from results.model.load import load
-from results.model.run import Clause, Run
+from results.model.run import Run
 from results.runlog.invariants import TABLE, State, broken
 from results.runlog.printable import printable
 from results.runlog.records import EVENTS

@@ -11,7 +11,8 @@ from reports.evidence_text import call_text, stacks
 from results.errors import InputError, ReportError, RunnerError
 from results.model.evidence import Check
 from results.model.load import attempt_of, beside, load
-from results.model.run import Run, Walk
+from results.model.run import Run
+from results.model.walk import Walk
 from results.runlog import records
 from results.runlog.records import Record
 from runners import runs

@@ -19,7 +19,8 @@ from results.causes.advice import advice
 from results.causes.cause import Cause
 from results.causes.grouping import causes, unknown_causes
 from results.model.attempt import NOT_KEPT, Attempt, Verdict
-from results.model.run import Case, Run, Waiver
+from results.model.clause import Case, Waiver
+from results.model.run import Run
 from runners.campaign.plan.plan import mode
 from runners.campaign.schedule.progress import STYLES, one_line
 

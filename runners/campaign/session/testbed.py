@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import oracle
-from results.model.run import NO_PRIVILEGE
+from results.model.subject import NO_PRIVILEGE
 from results.runlog.contradiction import contradiction
 from results.runlog.records import CONTRADICTED, Record, now
 from results.runlog.similarity import LEAST
