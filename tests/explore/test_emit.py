@@ -10,9 +10,10 @@ import pytest
 
 from results.errors import InputError
 from results.runlog.walks import Wrong
+from runners.campaign.explore.chains import beginning
 from runners.campaign.explore.emit import CALLS, case_of
 from runners.campaign.explore.step import CR, EVD, OTHER, PZ, RMR, named
-from runners.campaign.explore.steps import STEPS, beginning
+from runners.campaign.explore.steps import STEPS
 from tests.runners.fake_checkout import REPOSITORY
 
 COMPILE = ("cc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-fsyntax-only")

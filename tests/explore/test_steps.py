@@ -7,16 +7,11 @@ from random import Random
 
 import pytest
 
+from runners.campaign.explore.chains import CHAINS, beginning
 from runners.campaign.explore.emit import APART, CALLS, NO_CALL
 from runners.campaign.explore.peer_steps import CHAINED, PEER_CHAINS, PEER_STEPS
-from runners.campaign.explore.steps import (
-    CHAINS,
-    OBJECTS,
-    STEPS,
-    Programs,
-    beginning,
-    simpler,
-)
+from runners.campaign.explore.programs import Programs
+from runners.campaign.explore.steps import OBJECTS, STEPS, simpler
 from runners.campaign.explore.walk import read_program
 
 PUPPET = Path(__file__).parents[2] / "puppet"

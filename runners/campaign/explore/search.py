@@ -10,7 +10,8 @@ from itertools import count
 from results.errors import RunnerError
 from results.runlog.records import Record
 from results.runlog.walks import Wrong, wrong
-from runners.campaign.explore.steps import Programs, simpler
+from runners.campaign.explore.programs import Programs
+from runners.campaign.explore.steps import simpler
 from runners.campaign.explore.walk import Walker
 
 # How long a finding may be shrunk, in seconds, and how often the shrunk walk is taken again.
