@@ -45,7 +45,7 @@ CASE(ep_post_recv, vector_not_modified)
         expect_unmarked(t, &marked);
 }
 
-static const struct wrong_row wrong_last = {"", WRONG_ZONE, 3, 2};
+static const struct wrong_row wrong_last = {"", WRONG_ZONE, 3, 2, WRONG_BYTES};
 
 CASE(ep_post_recv, vector_of_refused)
 {

@@ -48,7 +48,7 @@ CASE(ep_post_send, vector_not_modified)
         expect_unmarked(t, &marked);
 }
 
-static const struct wrong_row wrong_last = {"", WRONG_ZONE, 3, 2};
+static const struct wrong_row wrong_last = {"", WRONG_ZONE, 3, 2, WRONG_BYTES};
 
 CASE(ep_post_send, vector_of_refused)
 {

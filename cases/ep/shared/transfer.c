@@ -259,13 +259,15 @@ void vector_holds(struct test *t, const struct check_site *site, const struct ve
  * Wrong segments
  */
 
+/* Which remote privilege a transport takes for a local one is its own: both are asked for. */
 static DAT_MEM_PRIV_FLAGS other_privileges(DAT_MEM_PRIV_FLAGS needed, bool remote)
 {
-        if (needed == DAT_MEM_PRIV_LOCAL_READ_FLAG)
-                return DAT_MEM_PRIV_LOCAL_WRITE_FLAG |
-                       (remote ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG : DAT_MEM_PRIV_NONE_FLAG);
-        return DAT_MEM_PRIV_LOCAL_READ_FLAG |
-               (remote ? DAT_MEM_PRIV_REMOTE_READ_FLAG : DAT_MEM_PRIV_NONE_FLAG);
+        DAT_MEM_PRIV_FLAGS both = DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
+        DAT_MEM_PRIV_FLAGS other = needed == DAT_MEM_PRIV_LOCAL_READ_FLAG
+                                       ? DAT_MEM_PRIV_LOCAL_WRITE_FLAG
+                                       : DAT_MEM_PRIV_LOCAL_READ_FLAG;
+
+        return other | (remote ? both : DAT_MEM_PRIV_NONE_FLAG);
 }
 
 static struct buf *wrong_buf(struct test *t, enum wrong_kind kind, DAT_MEM_PRIV_FLAGS needed)
@@ -286,11 +288,11 @@ static struct buf *wrong_buf(struct test *t, enum wrong_kind kind, DAT_MEM_PRIV_
         return buf;
 }
 
-static DAT_LMR_TRIPLET wrong_segment(const struct buf *buf, enum wrong_kind kind)
+static DAT_LMR_TRIPLET wrong_segment(const struct buf *buf, const struct wrong_row *row)
 {
-        DAT_LMR_TRIPLET segment = triplet(buf, 0, WRONG_BYTES);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, row->bytes);
 
-        switch (kind) {
+        switch (row->kind) {
         case WRONG_CONTEXT:
                 segment.lmr_context ^= 0x5a5a00;
                 break;
@@ -298,7 +300,7 @@ static DAT_LMR_TRIPLET wrong_segment(const struct buf *buf, enum wrong_kind kind
                 segment.virtual_address -= buf->before + 1;
                 break;
         case WRONG_AFTER:
-                segment.virtual_address += buf->beyond - WRONG_BYTES + 1;
+                segment.virtual_address += buf->beyond - row->bytes + 1;
                 break;
         case WRONG_LONGER:
                 segment.segment_length = buf->beyond + 1;
@@ -314,7 +316,7 @@ static DAT_LMR_TRIPLET wrong_segment(const struct buf *buf, enum wrong_kind kind
                 segment.segment_length += SEGMENT_LONG;
                 break;
         case WRONG_WRAPS:
-                segment.segment_length -= 2 * WRONG_BYTES;
+                segment.segment_length -= 2 * row->bytes;
                 break;
         default:
                 break;
@@ -334,7 +336,7 @@ struct wrong wrong_with(struct test *t, const struct wrong_row *row, DAT_MEM_PRI
         };
 
         memset(wrong.vector.buf->addr, WRONG, wrong.vector.buf->length);
-        wrong.vector.iov[row->at] = wrong_segment(wrong.named, row->kind);
+        wrong.vector.iov[row->at] = wrong_segment(wrong.named, row);
         if (row->kind == WRONG_FREED) {
                 release(t, wrong.named);
                 wrong.named = NULL;

@@ -112,7 +112,7 @@ void vector_kept_around(struct test *t, const struct check_site *site, const str
 enum wrong_kind {
         WRONG_ZONE,       /* an LMR of another zone */
         WRONG_PRIVILEGE,  /* one with the other local privilege only */
-        WRONG_PRIVILEGES, /* and with the remote one that goes with it */
+        WRONG_PRIVILEGES, /* and with both remote ones */
         WRONG_FREED,      /* one that is gone */
         WRONG_CONTEXT,    /* a context of no LMR */
         WRONG_IA,         /* an LMR of another IA */
@@ -129,35 +129,42 @@ struct wrong_row {
         enum wrong_kind kind;
         DAT_COUNT segments;
         DAT_COUNT at;
+        size_t bytes; /* of the wrong segment */
 };
-#define WRONG_AMONG(id_, kind_)                                            \
-        {#id_, WRONG_##kind_, 1, 0}, {#id_ "_first", WRONG_##kind_, 3, 0}, \
-            {#id_ "_among", WRONG_##kind_, 3, 1},                          \
-        {                                                                  \
-#id_ "_last", WRONG_##kind_, 3, 2                          \
+#define WRONG_BYTES ((size_t)100)
+#define WRONG_SHORT ((size_t)8) /* so few that an adapter may take them at the post */
+#define WRONG_AMONG(id_, kind_)                                \
+        {#id_, WRONG_##kind_, 1, 0, WRONG_BYTES},              \
+            {#id_ "_first", WRONG_##kind_, 3, 0, WRONG_BYTES}, \
+            {#id_ "_among", WRONG_##kind_, 3, 1, WRONG_BYTES}, \
+        {                                                      \
+#id_ "_last", WRONG_##kind_, 3, 2, WRONG_BYTES \
         }
 static const struct wrong_row wrong_segments[] = {
     WRONG_AMONG(other_zone, ZONE),
     WRONG_AMONG(no_privilege, PRIVILEGE),
-    {"no_privilege_but_remote", WRONG_PRIVILEGES, 1, 0},
+    {"no_privilege_but_remote", WRONG_PRIVILEGES, 1, 0, WRONG_BYTES},
+    {"other_zone_short", WRONG_ZONE, 1, 0, WRONG_SHORT},
+    {"no_privilege_short", WRONG_PRIVILEGE, 1, 0, WRONG_SHORT},
+    {"freed_lmr_short", WRONG_FREED, 1, 0, WRONG_SHORT},
     WRONG_AMONG(freed_lmr, FREED),
     WRONG_AMONG(unknown_lmr, CONTEXT),
-    {"lmr_of_other_ia", WRONG_IA, 1, 0},
+    {"lmr_of_other_ia", WRONG_IA, 1, 0, WRONG_BYTES},
     WRONG_AMONG(before_lmr, BEFORE),
     WRONG_AMONG(after_lmr, AFTER),
-    {"longer_than_lmr", WRONG_LONGER, 1, 0},
-    {"behind_lmr", WRONG_BEHIND, 1, 0},
-    {"far_behind_lmr", WRONG_FAR, 1, 0},
-    {"longer_by_far", WRONG_LONG, 1, 0},
-    {"longer_by_far_last", WRONG_LONG, 3, 2},
-    {"around_the_end", WRONG_WRAPS, 1, 0},
-    {"around_the_end_last", WRONG_WRAPS, 3, 2},
+    {"longer_than_lmr", WRONG_LONGER, 1, 0, WRONG_BYTES},
+    {"behind_lmr", WRONG_BEHIND, 1, 0, WRONG_BYTES},
+    {"far_behind_lmr", WRONG_FAR, 1, 0, WRONG_BYTES},
+    {"longer_by_far", WRONG_LONG, 1, 0, WRONG_BYTES},
+    {"longer_by_far_last", WRONG_LONG, 3, 2, WRONG_BYTES},
+    {"around_the_end", WRONG_WRAPS, 1, 0, WRONG_BYTES},
+    {"around_the_end_last", WRONG_WRAPS, 3, 2, WRONG_BYTES},
 };
 /* On an EP that is Disconnected it is refused as elsewhere, or flushed like what is right. */
 static const struct wrong_row wrong_flushed[] = {
-    {"other_zone", WRONG_ZONE, 1, 0},
-    {"no_privilege_last", WRONG_PRIVILEGE, 3, 2},
-    {"after_lmr", WRONG_AFTER, 1, 0},
+    {"other_zone", WRONG_ZONE, 1, 0, WRONG_BYTES},
+    {"no_privilege_last", WRONG_PRIVILEGE, 3, 2, WRONG_BYTES},
+    {"after_lmr", WRONG_AFTER, 1, 0, WRONG_BYTES},
 };
 struct wrong {
         enum wrong_kind kind;
@@ -171,7 +178,6 @@ struct wrong {
  * The row's vector, for a transfer that needs this local privilege. It is made last of all: a
  * context may be given to the next LMR. Each segment has WRONG_BYTES, or what the row says.
  */
-#define WRONG_BYTES ((size_t)100)
 struct wrong wrong_with(struct test *t, const struct wrong_row *row, DAT_MEM_PRIV_FLAGS needed);
 
 /*

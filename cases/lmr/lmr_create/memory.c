@@ -266,6 +266,48 @@ FAMILY(lmr_create, overlapping, overlaps)
         expect_moves(t, &wire, &first, USE_RECV, 0, first.length);
 }
 
+/* The second LMR over the same memory, and the use that it grants, or the one that it lacks. */
+static const struct again {
+        const char *id;
+        DAT_MEM_PRIV_FLAGS first;
+        DAT_MEM_PRIV_FLAGS second;
+        const struct use *granted; /* NULL: all */
+        const struct use *refused;
+        bool other_zone;
+} agains[] = {
+    {"fewer", DAT_MEM_PRIV_ALL_FLAG, LOCAL_READ, USE_SEND, USE_RECV, false},
+    {"more", LOCAL_READ, DAT_MEM_PRIV_ALL_FLAG, NULL, NULL, false},
+    {"others", LOCAL_READ, LOCAL_WRITE, USE_RECV, USE_SEND, false},
+    {"no_remote_write", DAT_MEM_PRIV_ALL_FLAG, LOCAL_READ | LOCAL_WRITE | REMOTE_READ,
+     USE_REMOTE_READ, USE_REMOTE_SET, false},
+    {"in_other_zone", DAT_MEM_PRIV_ALL_FLAG, DAT_MEM_PRIV_ALL_FLAG, NULL, NULL, true},
+};
+
+FAMILY(lmr_create, registered_again, agains)
+{
+        DAT_PZ_HANDLE zone = row->other_zone ? pz_new(t) : pz(t);
+        unsigned char *memory = arena(t);
+        struct region first;
+        struct region second;
+        struct wire wire;
+
+        if (row->granted)
+                use_supported(t, row->granted);
+        wire = wire_in(t, zone);
+        first = created_with(t, .addr = memory, .privileges = row->first);
+        second = created_with(t, .addr = memory, .privileges = row->second, .pz = zone);
+        expect_eq(region_param(t, first.lmr).mem_priv, row->first);
+        expect_eq(region_param(t, second.lmr).mem_priv, row->second);
+        if (!row->granted) {
+                expect_used(t, &wire, &second);
+                return;
+        }
+        if (row->granted == USE_REMOTE_READ && !second.rmr_context)
+                end_noted(t, "no remote context for one remote privilege (LMR-1)");
+        expect_moves(t, &wire, &second, row->granted, 0, second.length);
+        expect_refused_use(t, &wire, &second, row->refused, 0, second.length);
+}
+
 /*
  * Memory that cannot be what it is to be
  */

@@ -79,10 +79,14 @@ void sync_of_nothing(struct test *t, const struct sync_kind *kind, const struct 
 
 /* One of the segments is none, alone or among others. */
 static const struct wrong_row sync_wrongs[] = {
-    WRONG_AMONG(freed_lmr, FREED),       WRONG_AMONG(unknown_lmr, CONTEXT),
-    {"lmr_of_other_ia", WRONG_IA, 1, 0}, WRONG_AMONG(before_lmr, BEFORE),
-    WRONG_AMONG(after_lmr, AFTER),       {"longer_than_lmr", WRONG_LONGER, 1, 0},
-    {"behind_lmr", WRONG_BEHIND, 1, 0},  {"far_behind_lmr", WRONG_FAR, 1, 0},
+    WRONG_AMONG(freed_lmr, FREED),
+    WRONG_AMONG(unknown_lmr, CONTEXT),
+    {"lmr_of_other_ia", WRONG_IA, 1, 0, WRONG_BYTES},
+    WRONG_AMONG(before_lmr, BEFORE),
+    WRONG_AMONG(after_lmr, AFTER),
+    {"longer_than_lmr", WRONG_LONGER, 1, 0, WRONG_BYTES},
+    {"behind_lmr", WRONG_BEHIND, 1, 0, WRONG_BYTES},
+    {"far_behind_lmr", WRONG_FAR, 1, 0, WRONG_BYTES},
 };
 void sync_refused(struct test *t, const struct sync_kind *kind, const struct wrong_row *row);
 

@@ -86,6 +86,7 @@ static const struct unprivileged {
     {"second", {"", SEGMENTS, 1}, DAT_MEM_PRIV_LOCAL_READ_FLAG},
     {"last", {"", SEGMENTS, SEGMENTS - 1}, DAT_MEM_PRIV_LOCAL_READ_FLAG},
     {"remote_read", {"", 1, 0}, DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG},
+    {"remote_write", {"", 1, 0}, DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG},
 };
 
 FAMILY(srq_post_recv, no_write_privilege, unprivileged)
