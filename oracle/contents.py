@@ -3,7 +3,8 @@
 
 A record has digests of what a post sends, and of what has come to a receive when its completion is
 taken (docs/typed-values.md). A digest is held to one only if it is sure which receive, and which
-message, the completion is of.
+message, the completion is of. Of an RDMA between two EPs of one process, the record has digests of
+the remote buffer, too.
 """
 
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from oracle.common import declared
 from oracle.kernel import tells
 from oracle.posts import Message, TooLong
-from oracle.state import Ep, Evd, Rmr, Side
+from oracle.state import Ep, Evd, Request, Rmr, Side
 from oracle.trace import Call
 
 TAKES = ("dat_evd_dequeue", "dat_evd_wait")
@@ -126,3 +127,56 @@ def rest_of_ep(call: Call, _evd: Evd, _side: Side) -> bool | str | None:
 def rest_of_srq(call: Call, _evd: Evd, _side: Side) -> bool | str | None:
     """Behind the message the vector is as it was posted to the SRQ."""
     return _rest(call, of_srq=True)
+
+
+def _moved(call: Call, kind: str) -> Request | None:
+    """The RDMA of a completion, if it was surely within the process, and may move its bytes."""
+    request = call.objects.get("moved")
+    if not isinstance(request, Request) or request.kind != kind:
+        return None
+    reach = request.reach
+    known = reach is not None and reach.may and reach.lasts
+    return request if known and call.memory.get("post") == request.n else None
+
+
+@tells(*TAKES, clauses=["ep_post_rdma_write/moves"])
+def written(call: Call, _evd: Evd, side: Side) -> bool | str | None:
+    """The remote buffer holds what was written, if a completion tells that it is there."""
+    request = _moved(call, "write")
+    if request is None or not declared(
+        request.reach.owner, "end_to_end_completion_supported", side
+    ):
+        return None
+    length, digest = request.memory.get("length"), request.memory.get("digest")
+    if digest is None or call.memory.get("length") != length or "remote" not in call.memory:
+        return None
+    if call.memory["remote"] == digest:
+        return True
+    return f"the remote buffer does not hold the {length} bytes that were written"
+
+
+@tells(*TAKES, clauses=["ep_post_rdma_read/moves"])
+def brought(call: Call, _evd: Evd, _side: Side) -> bool | str | None:
+    """The vector holds what the remote buffer held when it was posted, if it still does."""
+    request = _moved(call, "read")
+    digest, length = call.memory.get("digest"), call.memory.get("length")
+    if request is None or digest is None or request.memory.get("length") != length:
+        return None
+    remote = request.memory.get("remote")
+    if remote is None or call.memory.get("remote") != remote:
+        return None
+    if digest == remote:
+        return True
+    return f"the memory does not hold the {length} bytes of the remote buffer"
+
+
+@tells(*TAKES, clauses=["ep_post_rdma_read/fills_in_order"])
+def rest_of_read(call: Call, _evd: Evd, _side: Side) -> bool | str | None:
+    """Behind what was read, the vector is as it was posted."""
+    kept, length = call.memory.get("kept"), call.memory.get("length")
+    if _moved(call, "read") is None or kept is None:
+        return None
+    changed = call.memory.get("changed")
+    if changed is None:
+        return True
+    return f"byte {changed} of the vector is changed by a read of {length} bytes"

@@ -95,6 +95,7 @@ class Breach(str):
 Refuses = Callable[[Call, Any, Side], Refusal | Open | None]
 Tells = Callable[[Call, Any, Side], bool | str | None]
 After = Callable[[Call, Any, Side], None]
+Before = Callable[[Call, Side], None]
 
 
 @dataclass(slots=True)
@@ -144,9 +145,11 @@ class Plan:
     __slots__ = (
         "after",
         "after_any",
+        "after_elsewhere",
         "always",
         "asleep",
         "call",
+        "elsewhere",
         "gone",
         "handle_rules",
         "handles",
@@ -171,6 +174,8 @@ class Plan:
         self.tells: list[Held] = []
         self.always: list[Held] = []
         self.asleep: list[Held] = []  # also while other threads make calls, or it does not return
+        self.elsewhere: list[Held] = []  # of calls of a program of its own
+        self.after_elsewhere: list[Before] = []
         self.after: list[After] = []
         self.after_any: list[After] = []
 
@@ -288,7 +293,33 @@ def after_any(*calls: str) -> Callable[[After], After]:
     return register
 
 
-Before = Callable[[Call, Side], None]
+def elsewhere(
+    *calls: str, clauses: Sequence[str], rulings: Sequence[str] = ()
+) -> Callable[[Tells], Tells]:
+    """Register what calls of a program of its own must return and tell."""
+
+    def register(function: Tells) -> Tells:
+        rule = Rule(function.__name__, "tells", function, clauses, rulings)
+        RULES.append(rule)
+        for call in calls:
+            plan = plan_of(call)
+            plan.elsewhere.append(rule.of(plan.page))
+        return function
+
+    return register
+
+
+def after_elsewhere(*calls: str) -> Callable[[Before], Before]:
+    """Register what calls of a program of its own change; the function looks at returns itself."""
+
+    def register(function: Before) -> Before:
+        for call in calls:
+            plan_of(call).after_elsewhere.append(function)
+        return function
+
+    return register
+
+
 WATCHES: list[Before] = []
 
 
@@ -322,7 +353,7 @@ class Judge:
         """Judge one call, and take the state on."""
         plan = PLANS.get(call.name)
         if call.apart.startswith("exec"):
-            self.judgement.unjudged["a call of a program of its own"] += 1
+            self.of_program(plan, call)
             return
         if plan is None:
             self.judgement.unjudged[f"no rules for {call.name}"] += 1
@@ -369,6 +400,18 @@ class Judge:
             self.judgement.unjudged[reason] += 1
         else:
             self.judgement.judged += 1
+
+    def of_program(self, plan: Plan | None, call: Call) -> None:
+        """Judge a call of a program of its own, of which the registry is known and no object."""
+        before = len(self.asked)
+        if plan is not None:
+            self.told(call, plan.elsewhere)
+            for function in plan.after_elsewhere:
+                function(call, self.side)
+        if len(self.asked) > before:
+            self.judgement.judged += 1
+        else:
+            self.judgement.unjudged["a call of a program of its own"] += 1
 
     def change(self, call: Call, function: After) -> None:
         """Change the state. A function whose object has a type needs one; without it, what the call

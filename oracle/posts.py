@@ -396,6 +396,8 @@ def posted_request(call: Call, _obj: Any, side: Side) -> None:
         if call.overlaps:
             connection.exact = False
     request.at = call.end
+    request.n = call.n
+    request.memory = call.memory
     if kind in REMOTE:
         request.reach = reach_of(call, kind, connection, side)
     if kind != "bind" and "pz" not in ep.was:
@@ -566,6 +568,8 @@ def _stream(
             if not bind:
                 message = _violation(data, [request])
                 call.objects["reached"] = reached(request.reach, data, request.kind, side)
+                if data.get("status") == SUCCESS:
+                    call.objects["moved"] = request
     _failed(ep, data)
     ep.streams = frozenset(after_it) if len(after_it) <= 16 else ep.streams
     if len(after_it) > 16:

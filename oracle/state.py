@@ -319,7 +319,7 @@ class Receive:
 class Request(Receive):
     """A send, an RDMA or a bind."""
 
-    __slots__ = ("begin", "flushed", "kind", "reach", "rmr", "suppressed", "turn")
+    __slots__ = ("begin", "flushed", "kind", "memory", "reach", "rmr", "suppressed", "turn")
 
     def __init__(self, kind: str, cookie: Any, length: int | None, segments: int) -> None:
         super().__init__(cookie, length, segments)
@@ -328,6 +328,7 @@ class Request(Receive):
         self.flushed = False
         self.rmr = ""
         self.reach: Any = None  # of an RDMA: what it may reach (windows.py)
+        self.memory: Mapping[str, Any] = {}  # what the record has of its bytes
         self.turn = 0
         self.begin: float = 0  # of the call that posted it
 
@@ -578,6 +579,7 @@ class Side:
         "proven",
         "qualifiers",
         "reading",
+        "registry",
         "serial",
         "texts",
         "threads",
@@ -616,6 +618,7 @@ class Side:
         self.texts: dict[str, str] = {}  # by type of a return
         self.minor_texts: dict[tuple[str, str], str] = {}  # by type and subtype
         self.gone: list[Obj] = []
+        self.registry: Any = None  # of a program of its own; False where it is not known
 
     def add(self, obj: Obj) -> None:
         """Enter a new object. Threads that make and free objects at once may record one by the name

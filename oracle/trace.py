@@ -123,7 +123,7 @@ def _memory(told: Any) -> Mapping[str, Any]:
     if not isinstance(told, dict):
         raise TypeError("the memory is no object")
     for name, part in told.items():
-        if type(part) is not (str if name == "digest" else int):
+        if type(part) is not (str if name in ("digest", "remote") else int):
             raise TypeError(f"{name} of the memory is {type(part).__name__}")
     return told
 
@@ -148,7 +148,7 @@ class Process:
 class Trace:
     """What a verdict record tells of one run of a case."""
 
-    __slots__ = ("attributes", "case", "hosts", "others", "processes", "verdict")
+    __slots__ = ("attributes", "case", "hosts", "others", "processes", "records", "verdict")
 
     def __init__(self, case: str, hosts: int, verdict: str, attributes: Mapping[str, Any]) -> None:
         self.case = case
@@ -158,6 +158,7 @@ class Trace:
         self.verdict = verdict
         self.attributes = attributes
         self.processes: list[Process] = []
+        self.records: Sequence[str] = ()  # what the case has noted
 
 
 def read(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> Trace:
@@ -169,6 +170,7 @@ def read(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> Trace:
         attributes,
     )
     trace.others = record.get("type") == TRACED
+    trace.records = [text for text in record.get("records") or () if isinstance(text, str)]
     by_who: dict[str, list[Call]] = {}
     for position, raw in enumerate(record.get("calls") or (), 1):
         try:

@@ -39,7 +39,8 @@ enum api_kind {
         API_STRING,      /* a pointer to char */
         API_ADDRESS,     /* a pointer to a socket address */
         API_BYTES,       /* a pointer to bytes */
-        API_POINTER,     /* a pointer to what the trace does not follow */
+        API_LISTED,  /* pointers to the keys of providers, as many as the parameter before says */
+        API_POINTER, /* a pointer to what the trace does not follow */
         API_STRUCT,
         API_EVENT, /* DAT_EVENT, whose number says which member of its union holds */
 };

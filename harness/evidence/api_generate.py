@@ -223,10 +223,10 @@ class Tables:
             symbol = self.bytes_type()
         elif spelled == "char **":
             symbol, pointer = self.type("const char *", name), True
-        elif spelled in ("DAT_PROVIDER", "DAT_PROVIDER_INFO"):
+        elif spelled == "DAT_PROVIDER":
             symbol, pointer = self.type("DAT_PVOID", name), False
         elif spelled.endswith("[]"):
-            symbol, pointer, direction = self.type("DAT_PVOID", name), False, "IN"
+            symbol, pointer = self.listed_type(), True
         else:
             symbol = self.type(spelled, name)
         names = [p[2] for p in params]
@@ -237,6 +237,16 @@ class Tables:
             f"        {{{c_string(name)}, {len(name)}, API_{direction}, &{symbol}, "
             f"{c_bool(pointer)}, {c_bool(given)}, {c_bool(told)}, {count}}},"
         )
+
+    def listed_type(self) -> str:
+        """The row for an array of pointers to what a registry lists."""
+        symbol = "type_listed"
+        self.kinds[symbol] = "API_LISTED"
+        self.types[symbol] = (
+            f"static const struct api_type {symbol} = "
+            '{"listed", API_LISTED, sizeof(void *), NULL, NULL, NULL};'
+        )
+        return symbol
 
     def bytes_type(self) -> str:
         """The row for a pointer to bytes."""

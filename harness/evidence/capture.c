@@ -2,6 +2,7 @@
 #include "evidence/capture.h"
 
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "evidence/digest.h"
@@ -205,13 +206,49 @@ void capture_call(struct call_record *call, unsigned int function, const struct 
                         capture_in(call, &api->params[i], i, &args[i]);
 }
 
+/* "cts0 1.2 nonthreadsafe, cts1 1.2 threadsafe": all that were listed, or nothing. */
+static void capture_listed(struct call_record *call, const struct call_span *number,
+                           struct call_span *span, const void *const *listed)
+{
+        size_t room = CALL_BYTES_MAX - call->used;
+        char *to = (char *)call->bytes + call->used;
+        size_t length = 0;
+        DAT_COUNT count;
+
+        if (number->length != sizeof(count))
+                return;
+        memcpy(&count, call->bytes + number->offset, sizeof(count));
+        for (DAT_COUNT i = 0; i < count; i++) {
+                const void *at;
+                DAT_PROVIDER_INFO info;
+
+                if (!trace_read(&at, listed + i, sizeof(at)) ||
+                    !trace_read(&info, at, sizeof(info)))
+                        return;
+                length += (size_t)snprintf(
+                    to + length, room - length, "%s%.*s %u.%u %s", i ? ", " : "",
+                    (int)sizeof(info.ia_name) - 1, info.ia_name, info.dapl_version_major,
+                    info.dapl_version_minor, info.is_thread_safe ? "threadsafe" : "nonthreadsafe");
+                if (length >= room)
+                        return;
+        }
+        span->offset = (uint16_t)call->used;
+        span->length = (uint16_t)(length + 1);
+        call->used += (uint32_t)((length + 8) & ~(size_t)7);
+}
+
 void capture_answer(struct call_record *call, const struct trace_arg *args, DAT_RETURN ret)
 {
         const struct api_function *api = &api_functions[call->function];
 
         call->ret = ret;
-        for (size_t i = 0; dat_is(ret, DAT_SUCCESS) && i < api->count; i++)
-                if (api->params[i].told)
-                        capture_pointed(call, &api->params[i], &call->out[i],
-                                        trace_pointer(&args[i]));
+        for (size_t i = 0; dat_is(ret, DAT_SUCCESS) && i < api->count; i++) {
+                const struct api_param *param = &api->params[i];
+
+                if (param->type->kind == API_LISTED && i > 0)
+                        capture_listed(call, &call->out[i - 1], &call->out[i],
+                                       trace_pointer(&args[i]));
+                else if (param->told)
+                        capture_pointed(call, param, &call->out[i], trace_pointer(&args[i]));
+        }
 }

@@ -94,15 +94,20 @@ struct call_pointee {
         uint16_t digested;
 };
 
-/* Bytes that a post sends, or that have come to a receive (docs/typed-values.md). */
-enum memory_kind { MEMORY_NONE, MEMORY_SENT, MEMORY_ARRIVED };
+/*
+ * Bytes that a post sends, or that have come to a receive (docs/typed-values.md); of an RDMA, also
+ * those of the remote buffer, of which alone a read is posted, and a write completes.
+ */
+enum memory_kind { MEMORY_NONE, MEMORY_SENT, MEMORY_ARRIVED, MEMORY_TO_READ, MEMORY_WRITTEN };
 
 struct call_memory {
-        uint64_t post; /* of what arrived: the number of the receive's call */
+        uint64_t post; /* of what arrived: the number of the call that posted it */
         uint64_t length;
         uint64_t digest;
-        uint32_t kept;    /* bytes of the vector that were kept; 0: all are of the message */
-        uint32_t changed; /* the first of them behind the message that changed; `kept`: none */
+        uint64_t remote;     /* the digest of the remote buffer, */
+        uint32_t has_remote; /* where it was read */
+        uint32_t kept;       /* bytes of the vector that were kept; 0: all are of the message */
+        uint32_t changed;    /* the first of them behind the message that changed; `kept`: none */
         uint32_t kind;
 };
 

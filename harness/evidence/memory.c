@@ -9,6 +9,7 @@
 #include "evidence/digest.h"
 
 #define POSTS_MAX     512
+#define WRITES_MAX    128 /* of the posts */
 #define QUEUES_MAX    512
 #define SEGMENTS_MAX  16
 #define FUNCTIONS_MAX 128
@@ -18,6 +19,7 @@
 enum effect {
         EFFECT_NONE,
         EFFECT_SEND,
+        EFFECT_WRITE,
         EFFECT_RECEIVE,
         EFFECT_READ,
         EFFECT_TAKE,    /* takes an event, the last parameters being OUT */
@@ -33,7 +35,7 @@ static const struct {
         size_t out; /* the parameter that it makes or takes */
 } effects[] = {
     {"dat_ep_post_send", EFFECT_SEND, 0},
-    {"dat_ep_post_rdma_write", EFFECT_SEND, 0},
+    {"dat_ep_post_rdma_write", EFFECT_WRITE, 0},
     {"dat_ep_post_recv", EFFECT_RECEIVE, 0},
     {"dat_srq_post_recv", EFFECT_RECEIVE, 0},
     {"dat_evd_dequeue", EFFECT_TAKE, 1},
@@ -54,7 +56,9 @@ struct queue {
         uint64_t request_evd;
 };
 
-/* A receive or an RDMA read that has not completed. */
+enum post_kind { POST_RECEIVE, POST_READ, POST_WRITE };
+
+/* A receive or an RDMA that has not completed; of a write, the vector is the remote buffer. */
 struct post {
         uint64_t number; /* of its call */
         uint64_t queue;  /* the EP's or SRQ's handle */
@@ -62,21 +66,25 @@ struct post {
         uint64_t total; /* bytes of its vector */
         size_t count;
         size_t kept_length;
-        bool read;
-        bool unclear; /* its memory is that of another one too, or is not known */
+        enum post_kind kind;
+        bool unclear;          /* its memory is that of another one too, or is not known */
+        bool suppressed;       /* a write that does not complete if it succeeds */
+        struct segment remote; /* of a read */
         struct segment vector[SEGMENTS_MAX];
         unsigned char kept[KEPT_MAX];
 };
 
 static struct {
         pthread_mutex_t lock;
-        pid_t owner; /* 0: nothing is followed */
-        bool lost;   /* posts or EPs were too many: nothing is known of what arrives */
+        pid_t owner;      /* 0: nothing is followed */
+        bool lost;        /* posts or EPs were too many: nothing is known of what arrives */
+        bool writes_lost; /* a write that may change memory is not among the posts */
         bool prepared;
         unsigned char effect[FUNCTIONS_MAX]; /* 1 + its place in effects, or 0 */
         struct queue queues[QUEUES_MAX];
         size_t queue_count;
         struct post posts[POSTS_MAX];
+        size_t write_count;
         uint16_t order[POSTS_MAX]; /* those that are used, the oldest first, and then the others */
         size_t post_count;
 } memory = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -157,9 +165,61 @@ static bool is_awaited(const struct segment *vector, size_t count, bool awaits)
                 if (!overlap(post, vector, count))
                         continue;
                 post->unclear = post->unclear || awaits;
-                awaited = true;
+                awaited = awaited || post->kind != POST_WRITE;
         }
         return awaited;
+}
+
+/*
+ * Whether others than a write may change its remote buffer. It tells nothing of a receive there:
+ * the buffer may be of another process, which has other memory at these addresses.
+ */
+static bool is_shared(const struct segment *remote)
+{
+        bool shared = memory.lost || memory.writes_lost;
+
+        for (size_t i = 0; i < memory.post_count; i++) {
+                struct post *post = &memory.posts[memory.order[i]];
+
+                if (!overlap(post, remote, 1))
+                        continue;
+                post->unclear = post->unclear || post->kind == POST_WRITE;
+                shared = true;
+        }
+        return shared;
+}
+
+/* The remote buffer of an RDMA, as far as `total` bytes of a vector fill it. */
+static bool remote_of(const struct trace_arg *args, uint64_t total, struct segment *remote)
+{
+        DAT_RMR_TRIPLET triplet;
+
+        *remote = (struct segment){0};
+        if (!trace_read(&triplet, trace_pointer(&args[4]), sizeof(triplet)))
+                return false;
+        *remote = (struct segment){triplet.target_address, triplet.segment_length};
+        if (remote->length > total)
+                remote->length = total;
+        return remote->length > 0;
+}
+
+static void tell_remote(const struct segment *remote, struct call_memory *told)
+{
+        told->has_remote = digest_vector(remote, 1, remote->length, &told->remote);
+}
+
+/* A post in the first place that is free, which is not yet counted. */
+static struct post *begin_post(uint64_t number, const struct trace_arg *args, enum post_kind kind)
+{
+        struct post *post = &memory.posts[memory.order[memory.post_count]];
+
+        post->number = number;
+        post->queue = trace_word(&args[0]);
+        post->cookie = trace_word(&args[3]);
+        post->kind = kind;
+        post->remote = (struct segment){0};
+        post->suppressed = false;
+        return post;
 }
 
 static void begin_send(const struct trace_arg *args, struct call_memory *told)
@@ -180,19 +240,50 @@ static void begin_send(const struct trace_arg *args, struct call_memory *told)
         told->length = total;
 }
 
+/* Entered before the call is made, as a receive is. */
+static void begin_write(uint64_t number, const struct trace_arg *args)
+{
+        struct segment vector[SEGMENTS_MAX];
+        struct segment remote;
+        struct post *post;
+        uint64_t total;
+        size_t count;
+        bool known = vector_of(args, vector, &count, &total);
+        bool reaches = remote_of(args, known ? total : UINT64_MAX, &remote);
+
+        pthread_mutex_lock(&memory.lock);
+        if (memory.lost || memory.post_count == POSTS_MAX || memory.write_count == WRITES_MAX) {
+                memory.writes_lost = true;
+        } else {
+                post = begin_post(number, args, POST_WRITE);
+                post->count = reaches ? 1 : 0;
+                post->vector[0] = remote;
+                post->total = remote.length;
+                post->suppressed = (trace_word(&args[5]) & DAT_COMPLETION_SUPPRESS_FLAG) != 0;
+                post->unclear = is_shared(&remote) || !known || !reaches;
+                memory.write_count++;
+                memory.post_count++;
+        }
+        pthread_mutex_unlock(&memory.lock);
+}
+
+static void tell_to_read(const struct post *post, struct call_memory *told)
+{
+        tell_remote(&post->remote, told);
+        told->kind = told->has_remote ? MEMORY_TO_READ : MEMORY_NONE;
+        told->length = post->remote.length;
+}
+
 /* Entered before the call is made: the post may complete before it returns. */
-static void begin_receive(uint64_t number, const struct trace_arg *args, bool read)
+static void begin_receive(uint64_t number, const struct trace_arg *args, struct call_memory *told,
+                          bool read)
 {
         struct post *post;
 
         pthread_mutex_lock(&memory.lock);
         memory.lost = memory.lost || memory.post_count == POSTS_MAX;
         if (!memory.lost) {
-                post = &memory.posts[memory.order[memory.post_count]];
-                post->number = number;
-                post->read = read;
-                post->queue = trace_word(&args[0]);
-                post->cookie = trace_word(&args[3]);
+                post = begin_post(number, args, read ? POST_READ : POST_RECEIVE);
                 post->unclear = !vector_of(args, post->vector, &post->count, &post->total);
                 if (is_awaited(post->vector, post->count, true))
                         post->unclear = true;
@@ -201,6 +292,8 @@ static void begin_receive(uint64_t number, const struct trace_arg *args, bool re
                     !vector_read(post->vector, post->count, 0, post->kept, post->kept_length))
                         post->unclear = true;
                 memory.post_count++;
+                if (read && !post->unclear && remote_of(args, post->total, &post->remote) && told)
+                        tell_to_read(post, told);
         }
         pthread_mutex_unlock(&memory.lock);
 }
@@ -211,6 +304,7 @@ static struct post *end_post(size_t place)
         uint16_t at = memory.order[place];
 
         memory.post_count--;
+        memory.write_count -= memory.posts[at].kind == POST_WRITE;
         memmove(&memory.order[place], &memory.order[place + 1],
                 (memory.post_count - place) * sizeof(at));
         memory.order[memory.post_count] = at;
@@ -260,7 +354,7 @@ static void make(const struct trace_arg *args, const struct trace_arg *out, bool
 
 static bool is_of(const struct post *post, const struct queue *queue, uint64_t evd)
 {
-        if (post->read)
+        if (post->kind != POST_RECEIVE)
                 return post->queue == queue->ep && queue->request_evd == evd;
         return post->queue == (queue->srq ? queue->srq : queue->ep) && queue->recv_evd == evd;
 }
@@ -276,7 +370,7 @@ static struct post *take_post(uint64_t ep, uint64_t evd, uint64_t cookie)
         for (size_t i = 0; i < memory.post_count && !memory.lost; i++) {
                 struct post *post = &memory.posts[memory.order[i]];
 
-                if (post->cookie == cookie && is_of(post, &queue, evd))
+                if (post->cookie == cookie && !post->suppressed && is_of(post, &queue, evd))
                         return end_post(i);
         }
         return NULL;
@@ -294,14 +388,29 @@ static size_t first_changed(const struct post *post, size_t from)
         return from;
 }
 
+static void tell_written(const struct post *post, struct call_memory *told)
+{
+        if (post->unclear || memory.writes_lost || is_awaited(post->vector, 1, false))
+                return;
+        tell_remote(&post->vector[0], told);
+        told->kind = told->has_remote ? MEMORY_WRITTEN : MEMORY_NONE;
+        told->length = post->total;
+}
+
 static void tell(const struct post *post, uint64_t length, struct call_memory *told)
 {
         told->post = post->number;
+        if (post->kind == POST_WRITE) {
+                tell_written(post, told);
+                return;
+        }
         if (post->unclear || length > post->total ||
             !digest_vector(post->vector, post->count, length, &told->digest))
                 return;
         told->kind = MEMORY_ARRIVED;
         told->length = length;
+        if (post->remote.length > 0 && post->remote.length == length)
+                tell_remote(&post->remote, told);
         if (length >= post->kept_length)
                 return;
         told->changed = (uint32_t)first_changed(post, (size_t)length);
@@ -334,9 +443,13 @@ void memory_begin(uint64_t number, unsigned int function, const struct trace_arg
         case EFFECT_SEND:
                 begin_send(args, told);
                 break;
+        case EFFECT_WRITE:
+                begin_send(args, told);
+                begin_write(number, args);
+                break;
         case EFFECT_RECEIVE:
         case EFFECT_READ:
-                begin_receive(number, args, effect == EFFECT_READ);
+                begin_receive(number, args, told, effect == EFFECT_READ);
                 break;
         default:
                 break;
@@ -349,7 +462,7 @@ void memory_end(uint64_t number, unsigned int function, const struct trace_arg *
         size_t out;
         enum effect effect = effect_of(function, &out);
         bool refused = !dat_is(ret, DAT_SUCCESS);
-        bool awaits = effect == EFFECT_RECEIVE || effect == EFFECT_READ;
+        bool awaits = effect == EFFECT_RECEIVE || effect == EFFECT_READ || effect == EFFECT_WRITE;
 
         if (effect == EFFECT_NONE || refused != awaits)
                 return;
@@ -357,6 +470,7 @@ void memory_end(uint64_t number, unsigned int function, const struct trace_arg *
         switch (effect) {
         case EFFECT_RECEIVE:
         case EFFECT_READ:
+        case EFFECT_WRITE:
                 end_refused(number);
                 break;
         case EFFECT_TAKE:

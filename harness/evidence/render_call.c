@@ -64,13 +64,18 @@ static const char *async_evd_constant(const struct api_param *param, const unsig
         return handle == (uintptr_t)DAT_EVD_OUT_OF_SCOPE ? "DAT_EVD_OUT_OF_SCOPE" : NULL;
 }
 
+static bool is_text(const struct api_param *param)
+{
+        return param->type->kind == API_STRING || param->type->kind == API_LISTED;
+}
+
 /* What a pointer points at: one element, or an array in brackets. */
 static void add_pointed(struct render *render, struct value_text *text,
                         const struct api_param *param, const unsigned char *bytes, size_t length)
 {
         size_t size = param->type->size;
 
-        if (param->type->kind == API_STRING) {
+        if (is_text(param)) {
                 text_add(text, "\"%.*s\"", (int)strnlen((const char *)bytes, length), bytes);
                 return;
         }
@@ -267,7 +272,7 @@ static void write_typed_pointed(const struct typed *typed, const struct api_para
 {
         size_t size = param->type->size;
 
-        if (param->type->kind == API_STRING) {
+        if (is_text(param)) {
                 typed_write_text(typed, bytes, length);
                 return;
         }
@@ -366,14 +371,17 @@ static void write_memory(struct writer *writer, const struct call_memory *memory
 {
         char digest[DIGEST_SPACE];
 
-        if (memory->kind != MEMORY_SENT && memory->kind != MEMORY_ARRIVED)
+        if (memory->kind < MEMORY_SENT || memory->kind > MEMORY_WRITTEN)
                 return;
         write_name(writer, "memory");
         write_open(writer, '{');
-        if (memory->kind == MEMORY_ARRIVED)
+        if (memory->kind == MEMORY_ARRIVED || memory->kind == MEMORY_WRITTEN)
                 write_size(writer, "post", memory->post);
         write_size(writer, "length", memory->length);
-        write_string(writer, "digest", digest_digits(digest, memory->digest));
+        if (memory->kind == MEMORY_SENT || memory->kind == MEMORY_ARRIVED)
+                write_string(writer, "digest", digest_digits(digest, memory->digest));
+        if (memory->has_remote)
+                write_string(writer, "remote", digest_digits(digest, memory->remote));
         if (memory->kept)
                 write_size(writer, "kept", memory->kept);
         if (memory->changed < memory->kept)

@@ -304,6 +304,7 @@ void typed_write(const struct typed *typed, const struct api_type *type, const u
                 typed_write_bytes(typed, value);
                 break;
         case API_STRING:
+        case API_LISTED:
         case API_POINTER:
                 typed_write_pointer(typed, value);
                 break;

@@ -332,6 +332,7 @@ void value_add(struct value_text *text, struct names *names, const struct api_ty
                 add_event(text, names, bytes);
                 break;
         case API_STRING:
+        case API_LISTED:
         case API_ADDRESS:
         case API_BYTES:
         case API_POINTER:

@@ -36,14 +36,20 @@ static unsigned int function_named(const char *name)
         return 0;
 }
 
+/* The remote buffer of RDMA posts, and their flags. */
+static DAT_RMR_TRIPLET remote;
+static DAT_COMPLETION_FLAGS flags;
+
 /* A post of `count` segments of `vector`, which returns `ret`. */
 static struct call_memory post(const char *name, const void *queue, uint64_t number,
                                const DAT_LMR_TRIPLET *vector, DAT_COUNT count, DAT_RETURN ret)
 {
         DAT_DTO_COOKIE cookie = {.as_64 = COOKIE};
         const void *segments = vector;
-        const struct trace_arg args[] = {TRACE_ARG(queue), TRACE_ARG(count), TRACE_ARG(segments),
-                                         TRACE_ARG(cookie)};
+        const void *buffer_there = &remote;
+        const struct trace_arg args[] = {TRACE_ARG(queue),        TRACE_ARG(count),
+                                         TRACE_ARG(segments),     TRACE_ARG(cookie),
+                                         TRACE_ARG(buffer_there), TRACE_ARG(flags)};
         struct call_memory memory = {.kind = MEMORY_NONE};
         unsigned int function = function_named(name);
 
@@ -90,6 +96,8 @@ static int begin(void **state)
         (void)state;
         memory_start();
         free_ep();
+        remote = (DAT_RMR_TRIPLET){.rmr_context = 0};
+        flags = DAT_COMPLETION_DEFAULT_FLAG;
         for (size_t i = 0; i < sizeof(buffer); i++)
                 buffer[i] = (unsigned char)(i * 7 + i / 256);
         return 0;
@@ -220,6 +228,76 @@ static void what_is_sent_while_a_read_comes_is_not_told(void **state)
                          MEMORY_SENT);
 }
 
+static void remote_is(size_t offset, size_t length)
+{
+        remote.target_address = (uintptr_t)(buffer + offset);
+        remote.segment_length = length;
+}
+
+static uint64_t digest_of(size_t offset, size_t length)
+{
+        uint64_t digest = 0;
+
+        assert_true(digest_bytes(buffer + offset, length, &digest));
+        return digest;
+}
+
+static void the_remote_buffer_of_a_read_is_told_twice(void **state)
+{
+        const DAT_LMR_TRIPLET vector[] = {part(0, 20)};
+        struct call_memory told;
+
+        (void)state;
+        remote_is(100, 10);
+        told = post("dat_ep_post_rdma_read", EP, 1, vector, 1, DAT_SUCCESS);
+        assert_int_equal(told.kind, MEMORY_TO_READ);
+        assert_int_equal(told.length, 10);
+        assert_true(told.has_remote && told.remote == digest_of(100, 10));
+        buffer[100] ^= 1;
+        told = take(10, DAT_DTO_SUCCESS);
+        assert_int_equal(told.kind, MEMORY_ARRIVED);
+        assert_true(told.has_remote && told.remote == digest_of(100, 10));
+}
+
+static void the_remote_buffer_of_a_write_is_told_when_it_completes(void **state)
+{
+        const DAT_LMR_TRIPLET vector[] = {part(0, 10)};
+        struct call_memory told;
+
+        (void)state;
+        remote_is(100, 64);
+        told = post("dat_ep_post_rdma_write", EP, 1, vector, 1, DAT_SUCCESS);
+        assert_int_equal(told.kind, MEMORY_SENT);
+        assert_false(told.has_remote);
+        told = take(10, DAT_DTO_SUCCESS);
+        assert_int_equal(told.kind, MEMORY_WRITTEN);
+        assert_int_equal(told.post, 1);
+        assert_int_equal(told.length, 10);
+        assert_true(told.remote == digest_of(100, 10));
+}
+
+static void a_buffer_that_others_write_is_not_told(void **state)
+{
+        const DAT_LMR_TRIPLET vector[] = {part(0, 10), part(105, 10)};
+
+        (void)state;
+        remote_is(100, 10);
+        post("dat_ep_post_rdma_write", EP, 1, &vector[0], 1, DAT_SUCCESS);
+        flags = DAT_COMPLETION_SUPPRESS_FLAG;
+        post("dat_ep_post_rdma_write", EP, 2, &vector[0], 1, DAT_SUCCESS);
+        assert_int_equal(take(10, DAT_DTO_SUCCESS).kind, MEMORY_NONE);
+        flags = DAT_COMPLETION_DEFAULT_FLAG;
+        remote_is(200, 10);
+        post("dat_ep_post_rdma_write", EP, 3, &vector[0], 1, DAT_INVALID_PARAMETER);
+        post("dat_ep_post_rdma_write", EP, 4, &vector[0], 1, DAT_SUCCESS);
+        assert_int_equal(take(10, DAT_DTO_SUCCESS).kind, MEMORY_WRITTEN);
+        remote_is(105, 1);
+        post("dat_ep_post_recv", EP, 5, &vector[1], 1, DAT_SUCCESS);
+        post("dat_ep_post_rdma_write", EP, 6, &vector[0], 1, DAT_SUCCESS);
+        take(10, DAT_DTO_SUCCESS);
+        assert_int_equal(take(10, DAT_DTO_SUCCESS).kind, MEMORY_NONE);
+}
+
 static void wild_vectors_are_not_told(void **state)
 {
         const DAT_LMR_TRIPLET wild[] = {{.virtual_address = 0x10, .segment_length = 8}};
@@ -280,6 +358,9 @@ int main(void)
             cmocka_unit_test_setup(what_was_flushed_is_not_told, begin),
             cmocka_unit_test_setup(memory_of_two_receives_is_not_told, begin),
             cmocka_unit_test_setup(what_is_sent_while_a_read_comes_is_not_told, begin),
+            cmocka_unit_test_setup(the_remote_buffer_of_a_read_is_told_twice, begin),
+            cmocka_unit_test_setup(the_remote_buffer_of_a_write_is_told_when_it_completes, begin),
+            cmocka_unit_test_setup(a_buffer_that_others_write_is_not_told, begin),
             cmocka_unit_test_setup(wild_vectors_are_not_told, begin),
             cmocka_unit_test_setup(receives_of_an_srq_are_found, begin),
             cmocka_unit_test_setup(too_many_receives_end_it, begin),

@@ -67,7 +67,7 @@ def of_plan(plan: Plan) -> Iterator[tuple[str, Held]]:
     yield "legal", plan.legal
     for argument, held in plan.handle_rules.items():
         yield argument, held
-    for held in (*plan.refuses, *plan.tells, *plan.always, *plan.asleep):
+    for held in (*plan.refuses, *plan.tells, *plan.always, *plan.asleep, *plan.elsewhere):
         function = held.function
         yield f"{function.__module__.removeprefix('oracle.')}.{function.__name__}", held
 

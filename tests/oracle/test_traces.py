@@ -49,7 +49,8 @@ DECLARED = {
 
 def declared(block: Block) -> dict[str, Any]:
     """What the IA of a trace declares."""
-    return {**DECLARED, block.without: False} if block.without else DECLARED
+    without = {block.without: False} if block.without else {}
+    return {**DECLARED, **without, **({block.has: True} if block.has else {})}
 
 
 ALL = [block for path in sorted(TRACES.glob("*.txt")) if path != SETUP for block in blocks(path)]

@@ -15,7 +15,10 @@ told, and, after "!", its return where that is not DAT_SUCCESS. "peer:" begins a
 
 setup.txt has the calls that traces begin with (setup NAME after OTHER:), and values that have a
 name (let NAME = VALUE). $NAME is such a value, $NAME(field=value, other=value) has other fields.
-"without NAME" in the head of a trace is an attribute that the provider declares to be false.
+"without NAME" in the head of a trace is an attribute that the provider declares to be false, and
+"with NAME" one that it declares to be true. "memory(post=3, length=64)" has what the record says
+of the bytes of a transfer. "exec:" begins a call of a program of its own; "record: " has what the
+case has noted, with "\\n" for a new line.
 """
 
 import re
@@ -27,13 +30,16 @@ from typing import Any
 
 SETUP = Path(__file__).parent / "traces" / "setup.txt"
 LINE = re.compile(
-    r"(?:(?P<peer>peer): )?(?:(?P<thread>\d+): )?(?P<call>dat_\w+)(?: (?P<args>.*?))? ->"
-    r"(?: (?P<unfinished>\.\.\.))?(?: !(?P<ret>DAT_\w+))?(?: (?P<out>[^@]+?))?"
+    r"(?:(?P<peer>peer): )?(?:(?P<child>exec): )?(?:(?P<thread>\d+): )?"
+    r"(?P<call>dat_\w+)(?: (?P<args>.*?))? ->"
+    r"(?: (?P<unfinished>\.\.\.))?(?: !(?P<ret>DAT_\w+))?(?: (?P<out>[^@(]+?))?"
+    r"(?: memory\((?P<memory>[^)]*)\))?"
     r"(?: @(?P<at>\d*)\+(?P<us>\d+))?"
 )
 HEAD = re.compile(
     r"(?P<kind>accept|refuse (?P<clause>\S+)|setup (?P<setup>\w+))"
-    r"(?: after (?P<after>\w+))?(?: without (?P<without>\w+))?(?:: (?P<name>.*))?"
+    r"(?: after (?P<after>\w+))?(?: without (?P<without>\w+))?(?: with (?P<has>\w+))?"
+    r"(?:: (?P<name>.*))?"
 )
 NAMED = re.compile(r"\$(\w+)(?:\(([^)]*)\))?")
 
@@ -46,6 +52,7 @@ class Block:
     clause: str
     lines: tuple[str, ...]
     without: str = ""  # an attribute that is declared to be false
+    has: str = ""  # one that is declared to be true
 
     @property
     def record(self) -> dict[str, Any]:
@@ -62,7 +69,11 @@ def record(lines: Sequence[str]) -> dict[str, Any]:
     calls: list[dict[str, Any]] = []
     numbers = {"case": 0, "peer": 0}
     clock = 0
+    records: list[str] = []
     for line in lines:
+        if line.startswith("record: "):
+            records.append(line.removeprefix("record: ").replace("\\n", "\n"))
+            continue
         match = LINE.fullmatch(line.strip())
         if match is None:
             raise ValueError(f"no call: {line}")
@@ -80,15 +91,33 @@ def record(lines: Sequence[str]) -> dict[str, Any]:
                 "n": numbers[who],
                 "who": who,
                 **({"thread": int(match["thread"])} if match["thread"] else {}),
+                **({"child": "exec#2"} if match["child"] else {}),
                 "call": match["call"],
                 "args": _pairs(match["args"]),
                 "out": _pairs(match["out"]),
                 "at_us": at,
+                **_memory(match["memory"]),
                 **_ended(match, us),
             }
         )
     verdict = "TIMEOUT" if any("unfinished" in call for call in calls) else "PASS"
-    return {"type": "verdict", "case": "x/y", "hosts": 1, "verdict": verdict, "calls": calls}
+    return {
+        "type": "verdict",
+        "case": "x/y",
+        "hosts": 1,
+        "verdict": verdict,
+        "calls": calls,
+        "records": records,
+    }
+
+
+def _memory(text: str | None) -> dict[str, Any]:
+    """What a record has of bytes: numbers, and digests, which are texts."""
+    if text is None:
+        return {}
+    told = dict(part.split("=", 1) for part in text.split(", "))
+    texts = ("digest", "remote")
+    return {"memory": {name: part if name in texts else int(part) for name, part in told.items()}}
 
 
 def _ended(match: re.Match[str], us: int) -> dict[str, Any]:
@@ -103,7 +132,8 @@ def blocks(path: Path) -> Iterator[Block]:
     for head, lines in _parts(path):
         before = setups[head["after"]] if head["after"] else ()
         own = tuple(_with_values(line, values) for line in lines)
-        yield Block(head["name"], head["clause"] or "", before + own, head["without"] or "")
+        parts = (head["without"] or "", head["has"] or "")
+        yield Block(head["name"], head["clause"] or "", before + own, *parts)
 
 
 def _parts(path: Path) -> Iterator[tuple[re.Match[str], list[str]]]:
@@ -144,7 +174,7 @@ def _with_values(line: str, values: Mapping[str, str]) -> str:
 def _value(value: str, others: str | None) -> str:
     for other in others.split(", ") if others else ():
         field, _, given = other.partition("=")
-        value, count = re.subn(rf"\b{field}=[^,}}]*", f"{field}={given}", value, count=1)
+        value, count = re.subn(rf"\b{field}=[^,;}}]*", f"{field}={given}", value, count=1)
         if not count:
             raise ValueError(f"no field {field} in {value}")
     return value

@@ -72,11 +72,35 @@ static struct consumer *start(struct test *t, const char *text, size_t length, c
         return consumer;
 }
 
+/*
+ * What the evidence has of a dat.conf: parts for which an entry of it has room, and "..." where
+ * this is not all.
+ */
+#define PART_MAX  400
+#define PARTS_MAX 16
+
+static void record_conf(struct test *t, const struct conf *conf)
+{
+        const char *head = "dat.conf of a process of its own:";
+        size_t told = 0;
+
+        for (int i = 0; i < PARTS_MAX && (i == 0 || told < conf->length); i++) {
+                size_t left = conf->length - told;
+                size_t most = left < PART_MAX ? left : PART_MAX;
+                size_t length = strnlen(conf->text + told, most);
+                bool cut = length < most || (i == PARTS_MAX - 1 && length < left);
+
+                record(t, "%s\n%.*s%s", head, (int)length, conf->text + told, cut ? "..." : "");
+                if (cut)
+                        return;
+                told += length;
+                head = "dat.conf, continued:";
+        }
+}
+
 struct consumer *consumer_of(struct test *t, const struct conf *conf)
 {
-        record(t, "dat.conf of a process of its own:\n%.*s%s",
-               conf->length < 300 ? (int)conf->length : 300, conf->text,
-               conf->length < 300 ? "" : "...");
+        record_conf(t, conf);
         return start(t, conf->text, conf->length, path_of(FILE_CONF));
 }
 
@@ -366,6 +390,7 @@ DAT_RETURN consumer_remove(struct consumer *consumer, const DAT_PROVIDER_INFO *k
 
 void consumer_order(struct consumer *consumer, unsigned int orders)
 {
+        record(consumer->t, "orders to its providers: %u", orders);
         atomic_store(&((struct consumer_memory *)exec_process_shared(consumer->process))->orders,
                      orders);
 }
