@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A cause: findings that came about in one way, and its name."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from results.causes.sentences import what_it_did, what_was_wrong
 from results.causes.shown import call_of, is_of_event, last_call
-from results.model.attempt import Verdict, worst
+from results.model.attempt import Attempt, Verdict, worst
 from results.model.clause import Case, Clause
 from results.model.subject import REGISTRY
 
@@ -96,17 +96,25 @@ def _counted(clauses: int) -> str:
     return "1 clause" if clauses == 1 else f"{clauses} clauses"
 
 
+def _of_page_or_taking(showed: Mapping[str, str], example: Attempt | None) -> Iterator[str]:
+    """The calls in which it showed, with the page of each. What takes an event shows what the
+    page's own call did: of these, the one that the example has is named.
+    """
+    taking = {call for call, page in showed.items() if call in _TAKING and page in showed}
+    dropped = taking
+    if example and call_of(example) in taking:
+        dropped = {showed[call] for call in taking}
+    return (call for call in showed if call not in dropped)
+
+
 def cause_of(cases: Sequence[Case]) -> Cause:
     failed = tuple(case for case in cases if case.worst is not Verdict.BLOCKED)
     blocked = tuple(case for case in cases if case.worst is Verdict.BLOCKED)
     attempts = [case.decisive for case in failed or blocked if case.decisive]
     showed = {call_of(attempt): attempt.page_call for attempt in attempts}
-    # What takes an event shows what the page's own call did, if that is among them.
-    calls = dict.fromkeys(
-        call for call, page in showed.items() if call and not (call in _TAKING and page in showed)
-    )
     example = Cause(failed, (), "", blocked).example.decisive
     check = example.failed_check if example else None
+    calls = dict.fromkeys(filter(None, _of_page_or_taking(showed, example)))
     if len(calls) > 1 and check is not None and is_of_event(check):
         # It is seen behind many calls, by those that take events.
         taking = (last_call(attempt) for attempt in attempts)

@@ -8,6 +8,7 @@ from results.causes.handles import takes_freed
 from results.causes.keys import Key
 from results.causes.shown import (
     ANSWER,
+    EVENT,
     SUCCESS,
     call_of,
     is_missing_connection,
@@ -31,11 +32,15 @@ _OTHER_BYTES = re.compile(
     r"byte \d+ of \d+ is (0x|what belongs at )|(a message|message \d+) is not whole"
     r"|.* other bytes than were sent|.* is not what the RDMA brought"
 )
-# Calls that move no message and end nothing: a message that is missing behind one was lost by it.
+# Calls that move no event and end nothing: an event that is missing behind one was lost by it.
 _MOVES_NOTHING = re.compile(
-    r"dat_\w+_(modify|resize|set_lw|set_watermark|query|get_status|consumer_context|handle_type)"
+    r"dat_\w+_(modify|resize|set_lw|set_watermark|query|get_status|consumer_context|handle_type"
+    r"|modify_cno|modify_agent|enable|disable|set_unwaitable|clear_unwaitable)"
 )
-_COMPLETION = "DAT_DTO_COMPLETION_EVENT"
+# A later event came where an earlier one was due.
+_LATER_CAME = re.compile(r"software event \d+ came, and \d+ not before it")
+# What those that take events return if there is none.
+_NOTHING_TAKEN = {"dat_evd_dequeue": "DAT_QUEUE_EMPTY", "dat_evd_wait": "DAT_TIMEOUT_EXPIRED"}
 # What a call is seen to leave unwritten, by a check of it and by a step that needs it.
 UNWRITTEN = re.compile(r"\w+ is not written\b|DAT_SUCCESS, with a value left unwritten$")
 
@@ -49,7 +54,7 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
     if is_of_event(check):
         yield from keys_of_event(check, call)
         return
-    if _MOVES_NOTHING.fullmatch(attempt.page_call) and _is_missing_completion(check, last):
+    if _MOVES_NOTHING.fullmatch(attempt.page_call) and _is_missing_event(check, last):
         yield "lost", attempt.page_call
     # A loop over kinds checks the answers of several calls, and of several kinds, at one place.
     # So does one that a thread waits: it may be refused, or woken by nothing.
@@ -89,14 +94,13 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
         yield "value", call, check.field
 
 
-def _is_missing_completion(check: Check, last: Call | None) -> bool:
-    """Whether no completion came, where one was expected."""
-    if check.seen.startswith("DAT_QUEUE_EMPTY"):
-        taken = last is not None and last.name == "dat_evd_dequeue"
-        return taken and check.expected == (SUCCESS,)
-    return check.seen.startswith("no event") and any(
-        name.startswith(_COMPLETION) for name in check.expected
-    )
+def _is_missing_event(check: Check, last: Call | None) -> bool:
+    """Whether no event came, where one was expected that is of no connection."""
+    if check.expected == (SUCCESS,):
+        return last is not None and check.seen.split(",")[0] == _NOTHING_TAKEN.get(last.name)
+    if check.seen.startswith("no event") and not is_missing_connection(check):
+        return any(EVENT.match(name.split(" ")[0]) for name in check.expected)
+    return check.seen == "the event has not come" or _LATER_CAME.match(check.seen) is not None
 
 
 def _granted_parameter(attempt: Attempt, check: Check) -> str:

@@ -39,12 +39,23 @@ void post_ses(struct test *t, DAT_EVD_HANDLE evd, unsigned int first, int count)
         }
 }
 
+/* The number of the later event that has this pointer, or `number` if none of the next has. */
+static unsigned int later_se(const void *pointer, unsigned int number)
+{
+        for (unsigned int i = number + 1; i <= number + SE_QLEN; i++)
+                if (se_event(i).event_data.software_event_data.pointer == pointer)
+                        return i;
+        return number;
+}
+
 void expect_se(struct test *t, DAT_EVD_HANDLE evd, const DAT_EVENT *event, unsigned int number)
 {
         DAT_EVENT wanted = se_event(number);
+        unsigned int came = later_se(event->event_data.software_event_data.pointer, number);
 
         expect_eq(event->event_number, DAT_SOFTWARE_EVENT);
         expect_that(event->evd_handle == evd, "the event names another EVD");
+        expect_that(came == number, "software event %u came, and %u not before it", came, number);
         expect_that(event->event_data.software_event_data.pointer ==
                         wanted.event_data.software_event_data.pointer,
                     "pointer %p, not that of software event %u",

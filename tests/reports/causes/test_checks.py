@@ -208,8 +208,21 @@ def test_a_message_that_a_call_loses_is_one_cause_however_it_is_looked_for(tmp_p
     run.case("waited", "FAIL", **behind(missing, calls))
     run.case("waited_again", "FAIL", **behind(missing, calls, line=20))
     run.case("dequeued", "FAIL", **behind(empty, taken))
+    later = failing("dat_evd_dequeue", 9, "software event 1 came, and 0 not before it")
+    run.case("later", "FAIL", **behind(later, taken))
     (found,) = causes(load(run.write(tmp_path)))
     assert found.calls == ("dat_srq_resize",)
+
+
+def test_an_event_that_a_call_loses_is_seen_in_the_call_that_takes_it(tmp_path: Path) -> None:
+    expired = failing("dat_evd_wait", 3, "DAT_TIMEOUT_EXPIRED", expected=["DAT_SUCCESS"])
+    calls = [call(1, "dat_srq_resize"), call(2, "dat_evd_wait", ret="DAT_TIMEOUT_EXPIRED")]
+    not_come = failing("dat_srq_resize", 8, "the event has not come", text="event")
+    run = SyntheticRun(modes=(1,))
+    run.case("waited", "FAIL", **behind(expired, calls))
+    run.case("looked", "FAIL", **behind(not_come, calls))
+    (found,) = causes(load(run.write(tmp_path)))
+    assert found.name.startswith("dat_srq_resize, seen in dat_evd_wait: expected DAT_SUCCESS")
 
 
 def test_steps_that_say_the_same_of_one_call_are_one_cause(tmp_path: Path) -> None:
