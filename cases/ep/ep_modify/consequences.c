@@ -293,6 +293,33 @@ CASE(ep_modify, max_request_dtos_of_writes)
                 expect_eq(expect_dto(ep_request_evd(t, change.ep)).user_cookie.as_64, i);
 }
 
+/* They wait for receives that are not there, so that none gives its place back meanwhile. */
+CASE(ep_modify, max_request_dtos_at_once)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_max_request_dtos);
+        struct buf *buf = buf_with(t, .length = (size_t)change.wanted * MESSAGE);
+        struct peer_ep *end;
+
+        expect_ep_change(t, &change);
+        end = expect_connect(change.ep);
+        for (uint64_t i = 0; i < change.wanted; i++) {
+                DAT_LMR_TRIPLET segment = triplet(buf, (size_t)i * MESSAGE, MESSAGE);
+
+                message_fill(buf->addr + i * MESSAGE, MESSAGE, i);
+                expect(dat_ep_post_send(change.ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = i},
+                                        DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+        }
+        if (ep_state(t, change.ep) != DAT_EP_STATE_CONNECTED)
+                end_noted(t,
+                          "the transport ends a connection if the receiver has no receive posted");
+        peer_post_recv(end, (int)change.wanted, MESSAGE);
+        for (uint64_t i = 0; i < change.wanted; i++)
+                expect_eq(expect_dto(ep_request_evd(t, change.ep)).user_cookie.as_64, i);
+        for (uint64_t i = 0; i < change.wanted; i++)
+                peer_wait_recv(end, i, MESSAGE);
+}
+
 enum ask { A_BIND, A_WRITE, A_SEND, A_READ };
 
 static enum ask only_binds(uint64_t place, uint64_t count)
@@ -889,6 +916,30 @@ CASE(ep_modify, last_value_counts)
                 expect(ep_modify(&back), DAT_SUCCESS);
         }
         expect_ep_kept(t, change.ep, &change.before, 0);
+}
+
+/* In Passive Connection Pending all may be refused (EP-17). */
+static const struct ep_state_row changed_twice_in[] = {
+    {"unconnected", DAT_EP_STATE_UNCONNECTED},
+    {"reserved", DAT_EP_STATE_RESERVED},
+    {"tentative_connection_pending", DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING},
+};
+
+FAMILY(ep_modify, evds_changed_twice, changed_twice_in)
+{
+        static const enum ep_parameter_id streams[] = {
+            EP_PARAM_recv_evd_handle, EP_PARAM_request_evd_handle, EP_PARAM_connect_evd_handle};
+
+        for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+                const struct ep_parameter *stream = &ep_parameters[streams[i]];
+                uint64_t made = ep_new_object(t, stream);
+                struct ep_change change = ep_change_in(t, stream, row->state);
+
+                expect_ep_change(t, &change);
+                change = ep_change_of(t, stream, change.ep, made);
+                expect_ep_change(t, &change);
+                expect_ep_effect(t, &change);
+        }
 }
 
 /*

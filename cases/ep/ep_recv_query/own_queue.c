@@ -152,6 +152,31 @@ CASE(ep_recv_query, own_receives_only)
                 expect_count(t, recv_info(t, owns[i].ep).count, posts[i]);
 }
 
+/* By turns, so that no EP is always the one that took a message last. */
+CASE(ep_recv_query, own_completions_only)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        struct loop loops[2];
+        struct own owns[2];
+
+        for (int i = 0; i < 2; i++) {
+                loops[i] = loop_of(t, (struct ep_opts){.recv_evd = evd}, (struct ep_opts){0});
+                loop_join(t, &loops[i]);
+                owns[i] = (struct own){
+                    .ep = loops[i].active, .evd = evd, .buf = buf_with(t), .length = MESSAGE};
+                own_post(t, &owns[i], POSTS);
+        }
+
+        for (int done = 1; done < POSTS; done++) {
+                for (int i = 0; i < 2; i++) {
+                        loop_post_send(t, loops[i].passive, owns[i].buf, 0);
+                        must_dto(evd);
+                        expect_count(t, recv_info(t, owns[0].ep).count, POSTS - done);
+                        expect_count(t, recv_info(t, owns[1].ep).count, POSTS - done + 1 - i);
+                }
+        }
+}
+
 CASE(ep_recv_query, segments_counted_once)
 {
         DAT_COUNT limit = ia_attr(t)->max_iov_segments_per_dto;

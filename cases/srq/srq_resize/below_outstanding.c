@@ -335,6 +335,24 @@ CASE(srq_resize, granted_with_completed_of_disconnected_ep)
         expect_granted(t, queue.srq, 4);
 }
 
+/* Their events go with the EP, or stay until they are reaped. */
+CASE(srq_resize, after_ep_freed)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_EVENT event;
+
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 2);
+        flow_break(t, &flow);
+        release(t, flow.ep);
+        settle(t);
+        while (dat_is(dat_evd_dequeue(flow.evd, &event), DAT_SUCCESS))
+                ;
+
+        expect_granted(t, queue.srq, 2);
+}
+
 CASE(srq_resize, below_completed_on_evd_with_cno)
 {
         struct queue queue = queue_with(t, 8);

@@ -56,6 +56,21 @@ FAMILY(srq_resize, keeps_buffers, changes)
         expect_traffic(t, &queue, &flow, 4);
 }
 
+/* A queue that was moved to a new place knows of the receives that came to the old one last. */
+CASE(srq_resize, keeps_buffers_between)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_COUNT limit = limit_or_none(max_recv_per_srq);
+
+        for (DAT_COUNT more = 8; more <= 32; more += 8) {
+                queue_post(t, &queue, 4);
+                must(dat_srq_resize(queue.srq, 16 + more < limit ? 16 + more : limit));
+        }
+
+        expect_traffic(t, &queue, &flow, 16);
+}
+
 FAMILY(srq_resize, keeps_completions, changes)
 {
         struct queue queue = queue_with(t, 16);
