@@ -3,7 +3,7 @@
 
 from collections.abc import Collection, Iterator
 
-from results.causes.checks import NUMBER, UNWRITTEN, keys_of_event
+from results.causes.checks import NUMBER, OTHER_BYTES, UNWRITTEN, keys_of_event
 from results.causes.crash_hang import key_of_crash, key_of_hang
 from results.causes.keys import Key
 from results.causes.shown import ANSWER, is_of_event
@@ -48,5 +48,8 @@ def _keys_of_step(attempt: Attempt) -> Iterator[Key]:
     else:
         if check is not None and check.compared:
             yield "value", attempt.blocked, check.compared
+        if OTHER_BYTES.match(attempt.refusal):
+            # What a page's own call has sent is more in doubt than the receive of it.
+            yield "bytes", attempt.page_call
         # Numbers differ from case to case.
         yield "blocked", attempt.blocked, NUMBER.sub("", attempt.refusal)

@@ -28,9 +28,11 @@ _SCARCE = "DAT_INSUFFICIENT_RESOURCES"
 # A thread that had to wait in its call, and came back refused.
 _CAME_BACK = re.compile(r"it returned (DAT_(?!SUCCESS|TIMEOUT_EXPIRED|QUEUE_EMPTY)\w+)")
 # Bytes that arrived, and are not those that were sent, as the checks of them say it.
-_OTHER_BYTES = re.compile(
+OTHER_BYTES = re.compile(
     r"byte \d+ of \d+ is (0x|what belongs at )|(a message|message \d+) is not whole"
-    r"|.* other bytes than were sent|.* is not what the RDMA brought"
+    r"|.* other bytes than were sent|.* is not what (the RDMA brought|the memory has)"
+    r"|.* came damaged|.* not hold (the message|its part of the message|its message)"
+    r"|the (first|second) segment did not come|what was received is not message \d+"
 )
 # Calls that move no event and end nothing: an event that is missing behind one was lost by it.
 _MOVES_NOTHING = re.compile(
@@ -70,7 +72,7 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
         yield "unwritten", call
     if back:
         yield "refused", call, back[1]
-    if _OTHER_BYTES.match(check.seen):
+    if OTHER_BYTES.match(check.seen):
         yield "bytes", call
     if check.is_condition:
         # A step that needs the same says the same.

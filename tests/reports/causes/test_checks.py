@@ -81,6 +81,12 @@ def by_waiter(line: int, returned: str) -> Record:
             failing("dat_srq_resize", 7, "DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ"),
             failing("dat_srq_free", 9, "DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ"),
         ),
+        # However a message that is another one is told.
+        (
+            by_bytes(7, "byte 0 of 9 is 0x0b, not 0xf4"),
+            by_bytes(9, "the receive does not hold the message"),
+        ),
+        (by_bytes(7, "the message came damaged"), by_bytes(9, "the first segment did not come")),
     ],
 )
 def test_one_cause(tmp_path: Path, one: Record, other: Record) -> None:
@@ -223,6 +229,16 @@ def test_an_event_that_a_call_loses_is_seen_in_the_call_that_takes_it(tmp_path: 
     run.case("looked", "FAIL", **behind(not_come, calls))
     (found,) = causes(load(run.write(tmp_path)))
     assert found.name.startswith("dat_srq_resize, seen in dat_evd_wait: expected DAT_SUCCESS")
+
+
+def test_a_message_that_blocks_a_case_is_of_the_pages_own_call(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    text = {"text": "buf holds", "expected": ["buf holds"]}
+    run.case("sent", "FAIL", **failing("dat_srq_resize", 7, "a message is not whole", **text))
+    step = blocked("dat_ep_post_recv", "what was received is not message 0")
+    run.case("stepped", "BLOCKED", **step)
+    (found,) = causes(load(run.write(tmp_path)))
+    assert [len(found.cases), len(found.blocked)] == [1, 1]
 
 
 def test_steps_that_say_the_same_of_one_call_are_one_cause(tmp_path: Path) -> None:
