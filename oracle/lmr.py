@@ -3,7 +3,17 @@
 
 from typing import Any
 
-from oracle.common import answers, few, ia_name, limit, made, mask_refusal, new_handle, same_flags
+from oracle.common import (
+    answers,
+    few,
+    ia_name,
+    limit,
+    made,
+    mask_parts,
+    mask_refusal,
+    new_handle,
+    same_flags,
+)
 from oracle.kernel import (
     INVALID_PARAMETER,
     INVALID_STATE,
@@ -134,6 +144,9 @@ def remote_context(call: Call, _ia: Any, _side: Side) -> bool | str | None:
     told = call.field("rmr_context")
     if not isinstance(told, str) or asked & {REMOTE_READ, REMOTE_WRITE}:
         return None
+    if isinstance(told, Context):
+        why = f"gives the remote context {told.number} without a remote privilege"
+        return True if told.number == 0 else why
     # A context is recorded by the name of its LMR, also where it is 0.
     return (
         True
@@ -247,6 +260,18 @@ def query(call: Call, lmr: Lmr, side: Side) -> bool | str | None:
             ),
         },
     )
+
+
+@tells("dat_lmr_query", clauses=["lmr_query/field"], rulings=["LMR-1"])
+def queried_context(call: Call, lmr: Lmr, _side: Side) -> bool | str | None:
+    """The remote context of an LMR without a remote privilege is 0."""
+    told, mask = call.field("lmr_param"), mask_parts(call.arg("lmr_param_mask"))
+    context = told.get("rmr_context") if isinstance(told, dict) else None
+    if not isinstance(context, Context) or lmr.privileges & {REMOTE_READ, REMOTE_WRITE}:
+        return None
+    if mask is None or not mask & {"DAT_LMR_FIELD_RMR_CONTEXT", "DAT_LMR_FIELD_ALL"}:
+        return None
+    return True if context.number == 0 else f"tells the remote context {context.number}"
 
 
 def _certain(address: Any, lmr: Lmr) -> bool:

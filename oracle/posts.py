@@ -207,10 +207,7 @@ def segments(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
     most = _least(ep, field)
     if most is None:
         return Open("how many segments the EP takes is not known")
-    request = _least(ep, "max_request_iov")
-    if kind in ("write", "read") and request is not None:
-        most = min(most, request)
-    return choose() if count > most else None
+    return may(INSUFFICIENT, INVALID_PARAMETER) if count > most else None
 
 
 def _values(ep: Ep, field: str) -> frozenset[Any]:
@@ -380,8 +377,9 @@ def posted_request(call: Call, _obj: Any, side: Side) -> None:
     if kind == "read":
         remote = call.arg("remote_iov")
         told = remote.get("segment_length") if isinstance(remote, dict) else None
-        if told != length:
-            request.length = None
+        # What is read fills the vector as far as it goes.
+        fits = isinstance(told, int) and length is not None and told <= length
+        request.length = told if fits else None
     if kind == "bind":
         rmr = call.objects["rmr_handle"]
         request.rmr = rmr.name if rmr is not None else ""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from oracle.trace import Trace
 
 # What the records of a case begin with (cases/registry/shared/consumer.c).
-OF_TEXT = "dat.conf of a process of its own:\n"
+OF_TEXT = "the dat.conf of a process of its own:\n"
 CONTINUED = "dat.conf, continued:\n"
 WITHOUT = "a process of its own, whose dat.conf is a file that there is not"
 OF_RUN = "a process of its own, with the dat.conf of the run"

@@ -23,6 +23,7 @@ from tests.oracle.typed_calls import (
 END_TO_END = {
     **DECLARED,
     "end_to_end_completion_supported": True,
+    "max_lmr_block_size": 1 << 28,
     "srq_supported": True,
     "srq_watermarks_supported": True,
     "srq_info_available_supported": True,
@@ -388,6 +389,19 @@ def bound(changed: list[str]) -> Story:
     return story
 
 
+def local_only(created: int, queried: int) -> Story:
+    """An LMR without remote privileges, and the remote contexts that the calls tell."""
+    story = Story(of_srq=False)
+    asked = next(call for call in story.list if call["call"] == "dat_lmr_create")
+    args = {**asked["args"], "privileges": "DAT_MEM_PRIV_LOCAL_READ_FLAG"}
+    lmr = {"lmr_handle": handle("lmr#9"), "rmr_context": {"context": created}}
+    story.add("case", "dat_lmr_create", args, {**asked["out"], **lmr})
+    asks = {"lmr_handle": handle("lmr#9"), "lmr_param_mask": "DAT_LMR_FIELD_RMR_CONTEXT"}
+    told = {"lmr_param": {"rmr_context": {"context": queried}}}
+    story.add("case", "dat_lmr_query", asks, told)
+    return story
+
+
 POSTS = ("ep_post_recv", "ep_post_send", "ep_post_rdma_write", "ep_post_rdma_read")
 # What is accepted, what is refused, and by which clause.
 Pair = tuple[Callable[[], Story], Callable[[], Story], str]
@@ -396,6 +410,16 @@ PAIRS: dict[str, Pair] = {
         lambda: arrives(False),
         lambda: arrives(False, digest="12"),
         "ep_post_recv/length",
+    ),
+    "remote context of an LMR that allows no remote access": (
+        lambda: local_only(0, 0),
+        lambda: local_only(7, 0),
+        "lmr_create/no_remote_context",
+    ),
+    "remote context of an LMR that allows no remote access, queried": (
+        lambda: local_only(0, 0),
+        lambda: local_only(0, 7),
+        "lmr_query/field",
     ),
     "message of an SRQ": (
         lambda: arrives(True),

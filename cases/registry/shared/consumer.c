@@ -81,7 +81,7 @@ static struct consumer *start(struct test *t, const char *text, size_t length, c
 
 static void record_conf(struct test *t, const struct conf *conf)
 {
-        const char *head = "dat.conf of a process of its own:";
+        const char *head = "the dat.conf of a process of its own:";
         size_t told = 0;
 
         for (int i = 0; i < PARTS_MAX && (i == 0 || told < conf->length); i++) {
