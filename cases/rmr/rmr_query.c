@@ -303,7 +303,7 @@ static void bind_after_unbind(struct test *t, struct window *window, struct know
 
 static void bind_refused(struct test *t, struct window *window, struct known *known)
 {
-        DAT_LMR_TRIPLET beyond = triplet(window->memory, REGION, MEMORY);
+        DAT_LMR_TRIPLET beyond = triplet(window->memory, REGION, window->memory->beyond);
         DAT_RMR_CONTEXT context;
         DAT_RETURN ret =
             dat_rmr_bind(known->rmr, &beyond, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, window->near,

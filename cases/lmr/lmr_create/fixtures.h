@@ -6,8 +6,9 @@
 #include "case.h"
 #include "cases/lmr/shared/region.h"
 
-#define ARENA  (5 * REGION_PAGE) /* memory in whose middle an LMR is */
-#define AROUND 0x77              /* what its other bytes are */
+#define FRONT  (17 * REGION_PAGE) /* memory before an LMR: what is registered by 64 KiB is there */
+#define ARENA  (38 * REGION_PAGE) /* with that before the LMR and behind it */
+#define AROUND 0x77               /* what its other bytes are */
 
 struct region created(struct test *t, struct region_opts opts);
 

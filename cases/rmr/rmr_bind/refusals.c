@@ -58,19 +58,34 @@ static void expect_not_bound(struct test *t, struct window *window, const struct
 
 static const struct beyond {
         const char *id;
-        size_t back; /* bytes before the LMR, instead of behind its start */
-        size_t offset;
-        DAT_VLEN length;
+        enum { FROM_START, BEFORE_FIRST, UP_TO_BEHIND, BEHIND } place; /* of what is registered */
+        size_t offset;                                                 /* from its start */
+        DAT_VLEN length; /* 0: from its start to one byte behind */
 } beyonds[] = {
-    {"before_lmr", 1, 0, WIDTH},
-    {"after_lmr", 0, MEMORY - WIDTH + 1, WIDTH},
-    {"longer_than_lmr", 0, 0, MEMORY + 1},
-    {"behind_lmr", 0, MEMORY, 1},
-    {"far_behind_lmr", 0, (size_t)1 << 30, WIDTH},
-    {"around_the_end", 0, REGION, UINT64_MAX - 8},
-    {"longer_by_far", 0, REGION, WIDTH + SEGMENT_LONG},
-    {"as_long_as_none", 0, REGION, SEGMENT_LONG},
+    {"before_lmr", BEFORE_FIRST, 0, WIDTH},
+    {"after_lmr", UP_TO_BEHIND, 0, WIDTH},
+    {"longer_than_lmr", FROM_START, 0, 0},
+    {"behind_lmr", BEHIND, 0, 1},
+    {"far_behind_lmr", FROM_START, (size_t)1 << 30, WIDTH},
+    {"around_the_end", FROM_START, REGION, UINT64_MAX - 8},
+    {"longer_by_far", FROM_START, REGION, WIDTH + SEGMENT_LONG},
+    {"as_long_as_none", FROM_START, REGION, SEGMENT_LONG},
 };
+
+static DAT_LMR_TRIPLET beyond_memory(const struct buf *memory, const struct beyond *row)
+{
+        DAT_LMR_TRIPLET segment = triplet(memory, row->offset, row->length);
+
+        if (row->place == BEFORE_FIRST)
+                segment.virtual_address -= memory->before + 1;
+        if (row->place == UP_TO_BEHIND)
+                segment.virtual_address += memory->beyond - WIDTH + 1;
+        if (row->place == BEHIND)
+                segment.virtual_address += memory->beyond;
+        if (!row->length)
+                segment.segment_length = memory->beyond + 1;
+        return segment;
+}
 
 FAMILY(rmr_bind, beyond_lmr, beyonds)
 {
@@ -81,8 +96,7 @@ FAMILY(rmr_bind, beyond_lmr, beyonds)
 
         expect_bound(t, &window, &bound);
         bind = bound;
-        bind.segment = triplet(window.memory, row->offset, row->length);
-        bind.segment.virtual_address -= row->back;
+        bind.segment = beyond_memory(window.memory, row);
         expect_not_bound(t, &window, &window, &bind, &bound, &answers);
 }
 

@@ -169,7 +169,7 @@ CASE(rmr_bind, ended_with_connection)
 static void put_beyond(struct test *t, const struct window *window, struct bind *bind)
 {
         (void)t;
-        bind->segment = triplet(window->memory, MEMORY - WIDTH + 1, WIDTH);
+        bind->segment = triplet(window->memory, window->memory->beyond - WIDTH + 1, WIDTH);
 }
 
 static void put_elsewhere(struct test *t, const struct window *window, struct bind *bind)

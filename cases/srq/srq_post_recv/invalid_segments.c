@@ -153,40 +153,53 @@ CASE(srq_post_recv, lmr_of_other_ia)
 
 #define LMR_LENGTH 4096
 
+/* From a place by which a bound of what is registered is left, with the message that leaves it. */
 static const struct bounds {
         const char *id;
-        DAT_VADDR offset; /* of the LMR's first byte; it wraps */
+        enum { FROM_START, FROM_FIRST, FROM_END } from; /* of the LMR; of what is registered */
+        DAT_VADDR offset;                               /* of that byte; it wraps */
         DAT_VLEN length;
-        size_t message; /* that leaves the LMR */
+        bool to_end;    /* the length is counted from the end of what is registered */
+        size_t message; /* 0: one byte more than from the LMR's start to that end */
 } bounds[] = {
-    {"before_by_one", (DAT_VADDR)-1, 100, 100},
-    {"after_by_one", LMR_LENGTH - 99, 100, 100},
-    {"longer_by_one", 0, LMR_LENGTH + 1, LMR_LENGTH + 1},
-    {"behind_end", LMR_LENGTH, 1, 1},
-    {"far_behind", UINT64_C(1) << 40, 100, 100},
-    {"greatest_length", 0, ~(DAT_VLEN)0, LMR_LENGTH + 1},
-    {"longer_by_far", 0, LMR_LENGTH + SEGMENT_LONG, LMR_LENGTH + 1},
+    {"before_by_one", FROM_FIRST, (DAT_VADDR)-1, 100, false, 100},
+    {"after_by_one", FROM_END, (DAT_VADDR)-99, 100, false, 100},
+    {"longer_by_one", FROM_START, 0, 1, true, 0},
+    {"behind_end", FROM_END, 0, 1, false, 1},
+    {"far_behind", FROM_START, UINT64_C(1) << 40, 100, false, 100},
+    {"greatest_length", FROM_START, 0, ~(DAT_VLEN)0, false, 0},
+    {"longer_by_far", FROM_START, 0, SEGMENT_LONG, true, 0},
 };
+
+static DAT_LMR_TRIPLET out_of_bounds(const struct buf *buf, const struct bounds *row)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, 0);
+
+        if (row->from == FROM_FIRST)
+                segment.virtual_address -= buf->before;
+        if (row->from == FROM_END)
+                segment.virtual_address += buf->beyond;
+        segment.virtual_address += row->offset;
+        segment.segment_length = row->length + (row->to_end ? buf->beyond : 0);
+        return segment;
+}
 
 FAMILY(srq_post_recv, outside_lmr, bounds)
 {
         struct buf *buf = buf_with(t, .length = LMR_LENGTH);
-        DAT_LMR_TRIPLET segment = triplet(buf, 0, 0);
+        DAT_LMR_TRIPLET segment = out_of_bounds(buf, row);
         DAT_SRQ_HANDLE srq = srq_with(t);
-        DAT_RETURN ret;
-
-        segment.virtual_address += row->offset;
-        segment.segment_length = row->length;
-        ret =
+        DAT_RETURN ret =
             expect(dat_srq_post_recv(srq, 1, &segment, COOKIE), DAT_INVALID_PARAMETER, DAT_SUCCESS);
-        expect_violation(t, ret, srq, row->message);
+
+        expect_violation(t, ret, srq, row->message ? row->message : buf->beyond + 1);
 }
 
 FAMILY(srq_post_recv, outside_lmr_at, wrongs)
 {
         struct buf *buf = buf_with(t, .length = LMR_LENGTH);
         size_t length = places[row->at].length;
-        struct bad bad = bad_with(t, row, triplet(buf, LMR_LENGTH - length + 1, 0));
+        struct bad bad = bad_with(t, row, triplet(buf, buf->beyond - length + 1, 0));
         DAT_RETURN ret = expect(bad_post(&bad), DAT_INVALID_PARAMETER, DAT_SUCCESS);
 
         expect_violation(t, ret, bad.srq, bad.message);

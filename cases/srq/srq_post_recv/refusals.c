@@ -86,7 +86,7 @@ static DAT_LMR_TRIPLET outside(struct test *t)
 {
         struct buf *buf = buf_with(t);
 
-        return triplet(buf, buf->length, 0);
+        return triplet(buf, buf->beyond, 0);
 }
 
 static DAT_LMR_TRIPLET freed(struct test *t)
