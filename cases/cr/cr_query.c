@@ -13,7 +13,7 @@
 #define POINTS  6       /* requests at once */
 #define MET     20      /* times that two threads met are enough */
 #define QUERIES 1000000 /* of each of them, at most */
-#define SOON    250000  /* us that an EP asks which is to time out */
+#define SOON    1000000 /* us that an EP asks which is to time out */
 #define AMOUNTS 5       /* of private data */
 #define STRIDE  3       /* by which each is met once, and not by size */
 

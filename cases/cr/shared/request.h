@@ -106,7 +106,7 @@ void lose_by_free(struct test *t, struct request *request);
 
 static const struct asker_loss asker_losses[] = {
     {"disconnected", 0, lose_by_disconnect},
-    {"timed_out", 250000, lose_by_timeout},
+    {"timed_out", 1000000, lose_by_timeout},
     {"freed", 0, lose_by_free},
 };
 
