@@ -8,6 +8,21 @@
 
 #include <string.h>
 
+#define LOOKS 20 /* a quiet period apart: an event of another EP's doing takes its time */
+
+/* Both events are there, and a wait for three takes none. */
+static void expect_two_more(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+        DAT_COUNT more = 0;
+
+        for (int look = 0; more != 2 && look < LOOKS; look++) {
+                settle(t);
+                expect(waited(evd, 0, 3, &event, &more), DAT_TIMEOUT_EXPIRED);
+        }
+        expect_eq(more, 2);
+}
+
 FAMILY(evd_wait, more_of_each_stream, event_kinds)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN, .flags = row->flags);
@@ -21,8 +36,7 @@ FAMILY(evd_wait, more_of_each_stream, event_kinds)
                 row->bring(t, &brought[i]);
                 settle(t);
         }
-        expect(waited(evd, 0, 3, &event, &more), DAT_TIMEOUT_EXPIRED);
-        expect_eq(more, 2);
+        expect_two_more(t, evd);
 
         expect(waited(evd, event_timeout(t), 2, &event, &more), DAT_SUCCESS);
         expect_brought(t, row, &brought[0], &event);
