@@ -329,9 +329,13 @@ DAT_RETURN call_inner(struct call *call)
 static void note_open(struct provider *provider, DAT_IA_HANDLE ia)
 {
         DAT_IA_ATTR attr = {0};
+        DAT_PROVIDER_ATTR provider_attr = {0};
 
-        if (dat_ia_query(ia, NULL, DAT_IA_FIELD_IA_MAX_RECV_PER_SRQ, &attr, 0, NULL) == DAT_SUCCESS)
-                provider->max_recv_per_srq = attr.max_recv_per_srq;
+        if (dat_ia_query(ia, NULL, DAT_IA_FIELD_IA_MAX_RECV_PER_SRQ, &attr,
+                         DAT_PROVIDER_FIELD_MAX_PRIVATE_DATA_SIZE, &provider_attr) != DAT_SUCCESS)
+                return;
+        provider->max_recv_per_srq = attr.max_recv_per_srq;
+        provider->max_private_data = provider_attr.max_private_data_size;
 }
 
 DAT_RETURN call_open_inner(const struct call *call, const uint64_t *arg)

@@ -100,6 +100,7 @@ struct provider {
         struct handle *async_evd;
         atomic_uint under_way; /* calls of the consumer */
         long long max_recv_per_srq;
+        long long max_private_data;
         unsigned char *registered_end; /* of the newest LMR */
 };
 

@@ -78,6 +78,7 @@ WORDS = {
     "async_evd": "(long long)(uintptr_t)call->provider->async_evd",
     "named_attributes": "(long long)(uintptr_t)call_named_attributes",
     "max_recv_per_srq": "call->provider->max_recv_per_srq",
+    "max_private_data": "call->provider->max_private_data",
     "received": "(long long)call->is_received",
     "waited": "(long long)(call->slot == &call_slots[SLOT_EVD_WAIT])",
     "overlaps": "(long long)call->overlaps",
@@ -87,6 +88,7 @@ LIBDAT_WORDS = {word: WORDS[word] for word in ("remembered", "overlaps")}
 
 FUNCTIONS = {"kind": "fault_handle_kind", "destroyed": "fault_handle_destroyed"}
 TEXT_FUNCTIONS = {"equal": "fault_text_equal", "matches": "fault_text_matches"}
+MEMORY_FUNCTIONS = {"mapped": "fault_memory_mapped", "padded": "fault_memory_padded"}
 
 COMPARE = {
     ast.Eq: "==",
@@ -303,6 +305,8 @@ def _function(scope: Scope, node: ast.Call) -> str:
         return f"(long long){FUNCTIONS[name]}({args[0]})"
     if name in TEXT_FUNCTIONS and len(args) == 2:
         return f"(long long){TEXT_FUNCTIONS[name]}({args[0]}, {args[1]})"
+    if name in MEMORY_FUNCTIONS and len(args) == 2 and not scope.fault.in_libdat:
+        return f"{MEMORY_FUNCTIONS[name]}({args[0]}, {args[1]})"
     if name in ("min", "max") and len(args) == 2:
         sign = "<" if name == "min" else ">"
         return f"(({args[0]}) {sign} ({args[1]}) ? ({args[0]}) : ({args[1]}))"

@@ -106,5 +106,9 @@ bool fault_text_equal(long long text, long long other);
 bool fault_text_matches(long long text, long long expression);
 bool fault_handle_destroyed(long long handle);
 long long fault_handle_kind(long long handle); /* -1: none of ours */
+/* Whether the process can read and write the pages of so many bytes there, now present. */
+bool fault_memory_mapped(long long address, long long size);
+/* The address of a copy of so many bytes, and zeros behind them; until this thread's next one. */
+long long fault_memory_padded(long long address, long long size);
 
 #endif

@@ -513,11 +513,13 @@ class StepWriter:
             raise self.fail(f"{', '.join(on)}: has no text to be edited")
 
     def returned(self) -> str:
-        """A DAT_RETURN of the type that the row names."""
-        code = self.step.returns
+        """A DAT_RETURN of the type that the row names, and of its subtype, if it names one."""
+        code, _, subtype = self.step.returns.partition(" | ")
         if code not in self.facts["return_codes"]:
             raise self.fail(f"{code} is no return code")
-        return code if code == "DAT_SUCCESS" else f"DAT_CLASS_ERROR | {code}"
+        if subtype and subtype not in self.facts["enums"]["DAT_RETURN_SUBTYPE"]["members"]:
+            raise self.fail(f"{subtype} is no subtype of a return")
+        return code if code == "DAT_SUCCESS" else f"DAT_CLASS_ERROR | {self.step.returns}"
 
 
 SLOTS = {"slots": write_slots, "libdat-slots": write_libdat_slots}

@@ -52,6 +52,10 @@ def changed(old: str, new: str) -> str:
         (changed("dat_srq_resize", "dat_srq_rezise"), "dat_srq_rezise is no call"),
         (changed("dat_srq_resize", "DAT_NO_EVENT"), "is neither calls nor one event"),
         (changed("DAT_INVALID_STATE", "DAT_INVALID_STTE"), "DAT_INVALID_STTE is no return code"),
+        (
+            changed("DAT_INVALID_STATE", "DAT_INVALID_STATE | DAT_QUEUE_FULL"),
+            "DAT_QUEUE_FULL is no subtype of a return",
+        ),
         (changed('returns = "DAT_INVALID_STATE"\n', ""), "'answer' needs `returns`"),
         (changed('"answer"', '"lose"'), "'lose' needs an event"),
         (changed('"answer"', '"invent"'), "'invent' needs `number`"),
