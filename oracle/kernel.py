@@ -11,8 +11,8 @@ A refusal rule returns None (the condition does not hold), a Refusal, or OPEN (a
 cannot be judged). If several conditions hold, every return that fits one of them passes (GEN-5). If
 none holds, the call must succeed.
 
-A rule of what is told returns None (not asked), True (as it must be) or a sentence that says what
-is wrong.
+A rule of what a call tells returns None (not asked), True (as it must be) or a sentence that says
+what is wrong.
 """
 
 from collections.abc import Callable, Sequence
