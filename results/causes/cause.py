@@ -100,7 +100,9 @@ def _of_page_or_taking(showed: Mapping[str, str], example: Attempt | None) -> It
     """The calls in which it showed, with the page of each. What takes an event shows what the
     page's own call did: of these, the one that the example has is named.
     """
-    taking = {call for call, page in showed.items() if call in _TAKING and page in showed}
+    taking = {
+        call for call, page in showed.items() if call in _TAKING and page != call and page in showed
+    }
     dropped = taking
     if example and call_of(example) in taking:
         dropped = {showed[call] for call in taking}

@@ -231,6 +231,15 @@ def test_an_event_that_a_call_loses_is_seen_in_the_call_that_takes_it(tmp_path: 
     assert found.name.startswith("dat_srq_resize, seen in dat_evd_wait: expected DAT_SUCCESS")
 
 
+def test_a_wait_that_fails_on_its_own_page_is_named(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    calls = [call(1, "dat_evd_wait", ret="DAT_TIMEOUT_EXPIRED")]
+    expired = failing("dat_evd_wait", 3, "DAT_TIMEOUT_EXPIRED", expected=["DAT_SUCCESS"])
+    run.case("woken", "FAIL", page="dat_evd_wait", **behind(expired, calls))
+    (found,) = causes(load(run.write(tmp_path)))
+    assert found.calls == ("dat_evd_wait",)
+
+
 def test_a_message_that_blocks_a_case_is_of_the_pages_own_call(tmp_path: Path) -> None:
     run = SyntheticRun(modes=(1,))
     text = {"text": "buf holds", "expected": ["buf holds"]}
