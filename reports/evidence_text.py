@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Evidence in words: how a call, a duration, an attempt read as plain text."""
 
+import re
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from results.model.attempt import Attempt
 from results.model.clause import Case
@@ -12,6 +13,11 @@ from results.model.walk import Walk
 
 _BEFORE = 20
 _WINDOW = 60
+# Members of a structure whose bytes are all 0xa5, as a number, an address, or flags with names.
+_UNSET_VALUE = (
+    r"(?:0x(?:a5)+|2779096485|11936128518282651045|-1515870811|(?:DAT_\w+\|)+0xa5a5a5[0-9a-f]{2})"
+)
+_UNSET = re.compile(rf"\w+={_UNSET_VALUE}(?:, \w+={_UNSET_VALUE}){{2,}}(?=[,}}])")
 
 
 def duration(us: float) -> str:
@@ -34,7 +40,16 @@ def returned(call: Call) -> str:
 
 def pair(name: str, value: str) -> str:
     """An argument or an output as name=value."""
-    return f"{name}={value}" if name else value
+    return f"{name}={shown(value)}" if name else value
+
+
+def shown(value: str) -> str:
+    """A value for a reader: several members of a structure that was not set are told together."""
+    return _UNSET.sub(_told_together, value) if "a5a5" in value else value
+
+
+def _told_together(members: re.Match[str]) -> str:
+    return f"{members[0].count('=')} members of bytes 0xa5"
 
 
 def maker(call: Call) -> str:
@@ -63,6 +78,8 @@ class Line:
     flagged: bool = False
     # In this call teardown broke.
     troubled: bool = False
+    # A check that held so often, one behind the other.
+    times: int = 1
 
 
 @dataclass(frozen=True)
@@ -134,7 +151,10 @@ def _lines(
     def catch_up(number: int) -> None:
         while waiting and waiting[0].after_call <= number:
             check = waiting.popleft()
-            lines.append(Line(check=check, flagged=not check.ok))
+            if check.ok and lines and lines[-1].check == check:
+                lines[-1] = replace(lines[-1], times=lines[-1].times + 1)
+            else:
+                lines.append(Line(check=check, flagged=not check.ok))
 
     last = calls[0].n - 1 if calls and calls[0].teardown else 0
     for call in calls:
@@ -270,5 +290,6 @@ def _line_text(line: Line) -> str:
     if line.check:
         check = line.check
         word = "held" if check.ok else f"saw {check.seen}"
+        word += f" {line.times} times" if line.times > 1 else ""
         return f"     {check.role} {check.text}: {word} ({check.file}:{check.line})"
     return f"     ({line.missing})"

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from markupsafe import Markup, escape
 
-from reports.evidence_text import Line, duration, pair, returned
+from reports.evidence_text import Line, duration, pair, returned, shown
 from results.model.evidence import Call, Check
 
 # So many different texts and lists of arguments are escaped once.
@@ -93,7 +93,7 @@ def _line(item: Line) -> str:
     if item.call:
         return _call(item, str(item.call.n), _took(item.call))
     if item.check:
-        return _check(item.check)
+        return _check(item.check, item.times)
     return _item("missing", "…", _escaped(item.missing))
 
 
@@ -115,8 +115,10 @@ def _call(line: Line, number: str, took: str) -> str:
     return _item("call here" if flag else "call", number, what, took)
 
 
-def _check(check: Check) -> str:
+def _check(check: Check, times: int) -> str:
     what = f"{_escaped(check.role)} {_escaped(check.text)}"
+    if times > 1:
+        what += f" ({times} times)"
     if check.seen and not check.ok:
         what += f' <span class="arrow">→</span> saw {_escaped(check.seen)}'
     kind, mark = ("check held", "✓") if check.ok else ("check broke", "✗")
@@ -134,7 +136,9 @@ def _item(kind: str, number: str, what: str, aside: str | None = None) -> str:
 @lru_cache(maxsize=_SHARED)
 def _arguments(args: tuple[tuple[str, str], ...]) -> str:
     named = (f"<i>{escape(name)}=</i>" if name else "" for name, _ in args)
-    return ", ".join(f"{name}{escape(value)}" for name, (_, value) in zip(named, args, strict=True))
+    return ", ".join(
+        f"{name}{escape(shown(value))}" for name, (_, value) in zip(named, args, strict=True)
+    )
 
 
 @lru_cache(maxsize=_SHARED)
