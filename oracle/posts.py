@@ -187,7 +187,7 @@ def unsignalled_unconfigured(call: Call, _obj: Any, _side: Side) -> Refusal | Op
     "dat_ep_post_rdma_write",
     "dat_ep_post_rdma_read",
     clauses=_of_pages("negative_segments", *TRANSFERS),
-    rulings=["DTO-1", "DTO-40"],
+    rulings=["DTO-1", "DTO-40", "DTO-48"],
 )
 def segments(call: Call, _obj: Any, _side: Side) -> Refusal | Open | None:
     ep, kind = _ep(call), KINDS.get(call.name, "recv")
