@@ -27,4 +27,7 @@ DAT_COUNT check_limit_told(struct test *t, const struct check_site *site, const 
 /* The same of a limit that a case only keeps to: an IA that tells none has none. */
 #define limit_or_none(name_) (ia_attr_if_told(t)->name_ > 0 ? ia_attr_if_told(t)->name_ : INT_MAX)
 
+/* A number that eight bits do not hold, of what an IA may have room for. */
+#define HUNDREDS 300
+
 #endif

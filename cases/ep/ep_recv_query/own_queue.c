@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_recv_query: an EP with its own receive queue. */
 #include "case/ep_attr.h"
+#include "case/limits.h"
 #include "case/standard.h"
 #include "cases/ep/ep_recv_query/fixtures.h"
 #include "cases/ep/shared/connect.h"
@@ -112,8 +113,6 @@ FAMILY(ep_recv_query, however_joined, ep_joins)
         expect_count(t, info.count, 0);
         expect_count(t, info.span, 0);
 }
-
-#define HUNDREDS 300 /* receives, more than eight bits count */
 
 CASE(ep_recv_query, posted_hundreds)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_wait: the events that a wait returns. */
+#include "case/limits.h"
 #include "cases/evd/evd_wait/fixtures.h"
 #include "cases/evd/shared/event_kind.h"
 #include "cases/evd/shared/private_data.h"
@@ -107,8 +108,6 @@ FAMILY(evd_wait, more, lefts)
         expect_ses(t, evd, 1, row->queued - 1);
         expect_empty(t, evd);
 }
-
-#define HUNDREDS 300 /* events, more than eight bits count */
 
 CASE(evd_wait, more_of_hundreds)
 {

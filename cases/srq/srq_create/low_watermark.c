@@ -29,6 +29,25 @@ CASE(srq_create, default_mark_never_raises)
         expect_quiet(async_evd(t));
 }
 
+/* It may have the place, or the handle, of one that had another mark. */
+CASE(srq_create, default_mark_behind_another)
+{
+        struct queue former = queue_made(t, 8);
+        struct queue queue;
+        struct flow flow;
+
+        queue_mark(t, &former, 3);
+        release(t, former.srq);
+        drain_async_event(t);
+        queue = queue_made(t, 8);
+        expect_eq(srq_create_described(t, queue.srq).low_watermark, DAT_SRQ_LW_DEFAULT);
+
+        flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        queue_post(t, &queue, 4);
+        expect_traffic(t, &queue, &flow, 4);
+        expect_quiet(async_evd(t));
+}
+
 CASE(srq_create, mark_set_later)
 {
         struct armed armed = {.queue = queue_made(t, 8)};

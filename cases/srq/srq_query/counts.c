@@ -139,8 +139,6 @@ CASE(srq_query, outstanding_at_each_step)
         expect_count(t, outstanding(t, queue.srq), 0);
 }
 
-#define HUNDREDS 300 /* receives, more than eight bits count */
-
 CASE(srq_query, counts_of_many)
 {
         DAT_COUNT limit = limit_or_none(max_recv_per_srq);

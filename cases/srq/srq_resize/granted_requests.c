@@ -10,6 +10,12 @@
 
 #include <string.h>
 
+#define RING       16  /* places of an EVD, at least */
+#define RING_MOST  256 /* that are passed before a resize, if it has more */
+#define RING_GROWN 600 /* receives: more than that EVD has places for */
+#define PASSED     8   /* of these, at once */
+#define HELD       4   /* completions that are unreaped */
+
 #define LOOKS 300 /* for a message; each lasts as long as settle_briefly() */
 
 CASE(srq_resize, granted_with_posted)
@@ -81,6 +87,33 @@ FAMILY(srq_resize, keeps_completions, changes)
         must(resize(t, queue.srq, row, 4));
 
         expect_messages(t, &queue, &flow, 4);
+        expect_quiet(flow.evd);
+}
+
+/* If the EVD's places are a ring, the unreaped ones are at its end and at its beginning. */
+CASE(srq_resize, keeps_completions_round_the_end)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, evd_with(t, .qlen = RING));
+        DAT_COUNT limit = limit_or_none(max_recv_per_srq);
+        DAT_EVD_PARAM evd = {.evd_qlen = 0};
+        DAT_COUNT before;
+
+        must(dat_evd_query(flow.evd, DAT_EVD_FIELD_EVD_QLEN, &evd));
+        before = (evd.evd_qlen < RING_MOST ? evd.evd_qlen : RING_MOST) - HELD / 2;
+        while (before > 0) {
+                DAT_COUNT count = before < PASSED ? before : PASSED;
+
+                queue_post(t, &queue, count);
+                expect_traffic(t, &queue, &flow, count);
+                before -= count;
+        }
+
+        queue_post(t, &queue, HELD);
+        flow_deliver(t, &flow, HELD);
+        must(dat_srq_resize(queue.srq, RING_GROWN < limit ? RING_GROWN : limit));
+
+        expect_messages(t, &queue, &flow, HELD);
         expect_quiet(flow.evd);
 }
 

@@ -190,8 +190,6 @@ FAMILY(srq_set_lw, negative, negative)
         expect_quiet(async_evd(t));
 }
 
-#define HUNDREDS 300 /* receives, more than eight bits count */
-
 /* A query returns the mark as it was set; one receive below it raises the event, and as many do
  * not. */
 CASE(srq_set_lw, mark_of_hundreds)
