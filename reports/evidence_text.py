@@ -44,7 +44,7 @@ def pair(name: str, value: str) -> str:
 
 
 def shown(value: str) -> str:
-    """A value for a reader: several members of a structure that was not set are told together."""
+    """A value for a reader: several members of a structure that was not set stand together."""
     return _UNSET.sub(_told_together, value) if "a5a5" in value else value
 
 

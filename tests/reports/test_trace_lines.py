@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lines of a trace, as readers see them: what is told together."""
+"""Lines of a trace, as readers see them: what stands together."""
 
 from pathlib import Path
 

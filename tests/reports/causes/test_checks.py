@@ -66,7 +66,7 @@ def by_waiter(line: int, returned: str) -> Record:
         ),
         # A waiter that was refused, at two sites and after two times.
         (by_waiter(7, "DAT_ABORT after 295 us"), by_waiter(9, "DAT_ABORT after 1 us")),
-        # Bytes that are not those that were sent, however they are told.
+        # Bytes that are not those that were sent, however they are seen.
         (
             by_bytes(7, "byte 0 of 9 is 0x0b, not 0xf4"),
             by_bytes(9, "message 3 is not whole"),
@@ -81,7 +81,7 @@ def by_waiter(line: int, returned: str) -> Record:
             failing("dat_srq_resize", 7, "DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ"),
             failing("dat_srq_free", 9, "DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ"),
         ),
-        # However a message that is another one is told.
+        # A message that is another one, however a check says so.
         (
             by_bytes(7, "byte 0 of 9 is 0x0b, not 0xf4"),
             by_bytes(9, "the receive does not hold the message"),
