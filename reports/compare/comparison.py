@@ -55,7 +55,7 @@ def markdown(found: Comparison) -> str:
         lines.append(f"- new: **{cause.verdict}** in {cause.extent}: {code(cause.name)}")
         lines.append(f"  - first {code(cause.example.id)}: {plain(cause.example.clause.whole)}")
     lines += [f"- new: **{one.word}** {code(one.text)}" for one in found.new_breakages]
-    lines += [f"- fixed: **{one.word}** {code(one.text)}" for one in found.mended_breakages]
+    lines += [f"- mended: **{one.word}** {code(one.text)}" for one in found.mended_breakages]
     for kind in Kind:
         changes = found.of(kind)
         lines += ["", f"{len(changes)} {kind}:", ""] if changes else []
