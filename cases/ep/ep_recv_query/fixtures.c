@@ -85,6 +85,19 @@ struct own own_connected(struct test *t, int posts)
         return own;
 }
 
+struct own own_by(struct test *t, const struct ep_route *route, int posts)
+{
+        DAT_EP_HANDLE ep = ep_by(t, route);
+        struct own own = {.ep = ep,
+                          .evd = ep_recv_evd(t, ep),
+                          .end = ep_end(t, ep),
+                          .buf = buf_with(t, .length = SLOTS * MESSAGE),
+                          .length = MESSAGE};
+
+        own_post(t, &own, posts);
+        return own;
+}
+
 void own_send(struct own *own, int count)
 {
         peer_send(own->end, .count = count, .length = own->length, .first = own->sent);

@@ -58,6 +58,9 @@ struct own own_with(struct test *t, int posts);
 
 struct own own_connected(struct test *t, int posts);
 
+/* The same by one route of an EP into Connected, as EACH_EP_ROUTE() has them. */
+struct own own_by(struct test *t, const struct ep_route *route, int posts);
+
 void own_send(struct own *own, int count);
 
 /* The messages arrive, and their completions stand unreaped. */

@@ -92,15 +92,18 @@ static void expect_none(struct test *t, DAT_EP_HANDLE ep)
         expect_count(t, info.span, 0);
 }
 
+/* Whichever way the EP was connected. */
 FAMILY(ep_recv_query, disconnected, endings)
 {
-        struct own own = own_connected(t, POSTS);
+        EACH_EP_ROUTE (route, DAT_EP_STATE_CONNECTED) {
+                struct own own = own_by(t, route, POSTS);
 
-        disconnect(t, row, own.ep, own.end);
-        expect_flushed(t, own.evd, POSTS);
-        expect_none(t, own.ep);
-        expect_flushes(t, own.evd, POSTS - 1);
-        expect_none(t, own.ep);
+                disconnect(t, row, own.ep, own.end);
+                expect_flushed(t, own.evd, POSTS);
+                expect_none(t, own.ep);
+                expect_flushes(t, own.evd, POSTS - 1);
+                expect_none(t, own.ep);
+        }
 }
 
 CASE(ep_recv_query, posted_disconnected)
