@@ -673,18 +673,13 @@ static void expect_flush(struct test *t, DAT_EVD_HANDLE evd)
  * All three EVDs are new, and get the connection event, the disconnect event and the flushes. They
  * take the place of others that were new, too.
  */
-CASE(ep_modify, new_evds_to_the_end)
+static void expect_new_evds(struct test *t, DAT_EP_HANDLE ep, const uint64_t made[6])
 {
-        uint64_t made[6];
         struct buf *buf = buf_with(t);
         DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
-        DAT_EP_HANDLE ep;
         DAT_RMR_TRIPLET remote;
         struct peer_ep *end;
 
-        for (int i = 0; i < 6; i++)
-                made[i] = ep_new_object(t, &ep_parameters[evds[i % 3].parameter]);
-        ep = reading_ep(t, DAT_HANDLE_NULL);
         for (int i = 0; i < 6; i++) {
                 struct ep_change change =
                     ep_change_of(t, &ep_parameters[evds[i % 3].parameter], ep, made[i]);
@@ -704,6 +699,29 @@ CASE(ep_modify, new_evds_to_the_end)
         must(dat_ep_post_send(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 2},
                               DAT_COMPLETION_DEFAULT_FLAG));
         expect_flush(t, ep_request_evd(t, ep));
+}
+
+static void new_evds(struct test *t, uint64_t made[6])
+{
+        for (int i = 0; i < 6; i++)
+                made[i] = ep_new_object(t, &ep_parameters[evds[i % 3].parameter]);
+}
+
+CASE(ep_modify, new_evds_to_the_end)
+{
+        uint64_t made[6];
+
+        new_evds(t, made);
+        expect_new_evds(t, reading_ep(t, DAT_HANDLE_NULL), made);
+}
+
+/* It is Reserved, and then asked. */
+CASE(ep_modify, new_evds_of_asked_to_the_end)
+{
+        uint64_t made[6];
+
+        new_evds(t, made);
+        expect_new_evds(t, ep_in(t, DAT_EP_STATE_RESERVED), made);
 }
 
 /* That EP was made to report nothing of the kind. */
