@@ -157,6 +157,7 @@ class Plan:
         "listed",
         "page",
         "refuses",
+        "row",
         "small",
         "tells",
     )
@@ -170,6 +171,7 @@ class Plan:
         self.listed: frozenset[str] = frozenset()
         self.gone: frozenset[str] = frozenset()
         self.small: Callable[[Call, Any, Side], bool] | None = None
+        self.row: Callable[[Call], str] = lambda _call: ""
         self.refuses: list[Held] = []
         self.tells: list[Held] = []
         self.always: list[Held] = []
@@ -200,12 +202,13 @@ def describe(
     handles: Sequence[Handle] = (),
     small: Callable[[Call, Any, Side], bool] | None = None,
     gone_passes: str = "",
+    row: Callable[[Call], str] | None = None,
 ) -> None:
     """Declare a call: its legal clause, the errors that its page lists, its handle arguments.
 
-    `small` says whether a lack of resources cannot excuse a refusal, because what the call asks for
-    is far below what the IA declares. `gone_passes` are returns that pass for a destroyed handle
-    besides errors.
+    `row` tells of which row of the legal clause a call is; empty for none. `small` says whether a
+    lack of resources cannot excuse a refusal, because what the call asks for is far below what the
+    IA declares. `gone_passes` are returns that pass for a destroyed handle besides errors.
     """
     plan = plan_of(call)
     rule = Rule(f"{call}: legal", "legal", _nothing, [legal], [])
@@ -214,6 +217,7 @@ def describe(
     plan.listed = frozenset(f"DAT_{name}" for name in returns.split())
     plan.handles = handles
     plan.small = small
+    plan.row = row or plan.row
     plan.gone = frozenset(gone_passes.split())
     for handle in handles:
         if handle.clause:
@@ -533,7 +537,10 @@ class Judge:
             self.deviate(call, chosen, f"returns {ret}, which is no refusal (GEN-13)")
             return ""
         self.asked.append(plan.legal)
-        self.deviate(call, plan.legal, f"returns {ret}, although nothing forbids the call")
+        row = plan.row(call)
+        clause = f"{plan.legal.clauses[0]}/{row}" if row else plan.legal.clauses[0]
+        why = Breach(clause, f"returns {ret}, although nothing forbids the call")
+        self.deviate(call, plan.legal, why)
         return ""
 
     def bad_handles(self, plan: Plan, call: Call, bad: list[tuple[Handle, str]]) -> str:

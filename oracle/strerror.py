@@ -47,8 +47,6 @@ SUBTYPES = {
     "DAT_INVALID_ADDRESS": ("DAT_INVALID_ADDRESS_",),
 }
 
-describe("dat_strerror", legal="strerror/type", returns="INVALID_PARAMETER")
-
 
 def _parts(call: Call) -> tuple[str, str | None] | None:
     """The type and the subtype of a return; of the latter, older records do not tell."""
@@ -59,6 +57,16 @@ def _parts(call: Call) -> tuple[str, str | None] | None:
         return None
     kind, subtype = status.get("type"), status.get("subtype")
     return (kind, subtype) if isinstance(kind, str) and isinstance(subtype, str) else None
+
+
+def _row(call: Call) -> str:
+    """The row of strerror/type that a return is of; empty for one with a subtype."""
+    kind, subtype = _parts(call) or ("", None)
+    named = kind.startswith("DAT_") and kind not in ("DAT_SUCCESS", NOT_IMPLEMENTED)
+    return kind.removeprefix("DAT_").lower() if named and subtype == NO_SUBTYPE else ""
+
+
+describe("dat_strerror", legal="strerror/type", returns="INVALID_PARAMETER", row=_row)
 
 
 def _has(kind: str, subtype: str) -> bool:
@@ -96,6 +104,7 @@ def own_text(call: Call, _obj: Any, side: Side) -> bool | str | None:
     if kind.startswith("0x") or len(text) >= WHOLE:
         return None
     clause = "strerror/success" if kind == "DAT_SUCCESS" else "strerror/type"
+    clause += f"/{row}" if (row := _row(call)) else ""
     if not text or text == "NULL":
         return Breach(clause, f"{kind} has no text")
     known = side.texts.setdefault(kind, text)

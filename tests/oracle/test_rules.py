@@ -110,7 +110,8 @@ def test_legal_call_that_is_refused(call: str) -> None:
     (deviation,) = judge(
         changed(CALLS[call], "DAT_INTERNAL_ERROR"), test_traces.DECLARED
     ).deviations
-    assert deviation.clause == PLANS[call].legal.clauses[0]
+    # It may be cited by the row that the call is of.
+    assert f"{deviation.clause}/".startswith(f"{PLANS[call].legal.clauses[0]}/")
 
 
 @pytest.mark.parametrize(("call", "handle"), HANDLES)
