@@ -107,9 +107,9 @@ CASE(ep_post_send, fewer_segments_than_vector)
         expect_holds(&to, 1, LENGTH / 2);
 }
 
-CASE(ep_post_send, segments_of_several_lmrs)
+/* Each segment is of an LMR of its own. */
+static void expect_of_several_lmrs(struct test *t, const struct loop *loop)
 {
-        struct loop loop = transfer_with(t, .segments = 3);
         struct vector to = vector_with(t, .length = 3 * MESSAGE);
         struct vector from = {.count = 3, .length = 3 * MESSAGE};
         unsigned char message[3 * MESSAGE];
@@ -123,12 +123,57 @@ CASE(ep_post_send, segments_of_several_lmrs)
                 iov[i] = triplet(buf, 0, MESSAGE);
         }
         from.iov = iov;
-        must(recv_vector(loop.passive, &to, 2, PLAIN));
-        expect(send_vector(loop.active, &from, 3, PLAIN), DAT_SUCCESS);
+        must(recv_vector(loop->passive, &to, 2, PLAIN));
+        expect(send_vector(loop->active, &from, 3, PLAIN), DAT_SUCCESS);
 
-        expect_completion(ep_recv_evd(t, loop.passive), .ep = loop.passive, .cookie = 2,
+        expect_completion(ep_recv_evd(t, loop->passive), .ep = loop->passive, .cookie = 2,
                           .length = sizeof(message));
         expect_holds(&to, 1, sizeof(message));
+}
+
+CASE(ep_post_send, segments_of_several_lmrs)
+{
+        struct loop loop = transfer_with(t, .segments = 3);
+
+        expect_of_several_lmrs(t, &loop);
+}
+
+#define ROUNDS 12 /* of four sends: more in all than the EP has places for */
+
+/* Four sends at a time, of which the last one alone reports its success. */
+static void expect_mostly_suppressed(struct test *t, struct line *line)
+{
+        for (int round = 0; round < ROUNDS; round++) {
+                must_line_recv(t, line, 4);
+                for (int i = 0; i < 3; i++)
+                        expect(line_send(line, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+                expect(line_send(line, PLAIN), DAT_SUCCESS);
+                expect_arrivals(t, line, 4);
+                expect_completion(ep_request_evd(t, line->from), .ep = line->from,
+                                  .cookie = line->sent - 1, .length = MESSAGE);
+        }
+}
+
+/* The EP that the provider made may have fewer segments. */
+FAMILY(ep_post_send, however_joined, ep_joins)
+{
+        DAT_EP_ATTR attr = transfer_attr(t, (struct transfer_opts){.segments = 3});
+        struct loop loop = loop_of(t, (struct ep_opts){.attr = &attr}, (struct ep_opts){0});
+        struct line line;
+
+        row->join(t, &loop);
+        line = line_between(t, loop.active, loop.passive, 4);
+        expect_mostly_suppressed(t, &line);
+        if (ep_snapshot(t, loop.active).param.ep_attr.max_request_iov >= 3) {
+                expect_of_several_lmrs(t, &loop);
+                expect_completion(ep_request_evd(t, loop.active), .ep = loop.active, .cookie = 3,
+                                  .length = 3 * MESSAGE);
+        }
+        must_end(t, &loop);
+        expect(line_send(&line, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+        expect_completion(ep_request_evd(t, loop.active), .ep = loop.active,
+                          .cookie = line.sent - 1, .status = DAT_DTO_ERR_FLUSHED);
+        expect_empty(t, ep_request_evd(t, loop.active));
 }
 
 static const struct repeated {
