@@ -47,31 +47,28 @@ static DAT_RETURN ep_free(struct walk *walk, const long *arg)
         return walk_gone(walk, arg[0], dat_ep_free(walk_object(walk, arg[0])));
 }
 
-static DAT_RETURN psp_create_any(struct walk *walk, const long *arg)
+static DAT_RETURN psp_create_for(struct walk *walk, const long *arg, DAT_PSP_FLAGS flags)
 {
         DAT_PSP_HANDLE made = DAT_HANDLE_NULL;
 
         if (!walk_is_free(walk, arg[0], PSP))
                 return walk->said;
-        return walk_keep(
-            walk, arg[0],
-            dat_psp_create_any(walk_ia_of(walk, arg[0]), &walk->qualifier[slot_of(arg[0])],
-                               walk_object(walk, arg[1]), DAT_PSP_CONSUMER_FLAG, &made),
-            &made);
+        return walk_keep(walk, arg[0],
+                         dat_psp_create_any(walk_ia_of(walk, arg[0]),
+                                            &walk->qualifier[slot_of(arg[0])],
+                                            walk_object(walk, arg[1]), flags, &made),
+                         &made);
+}
+
+static DAT_RETURN psp_create_any(struct walk *walk, const long *arg)
+{
+        return psp_create_for(walk, arg, DAT_PSP_CONSUMER_FLAG);
 }
 
 /* EPs for its requests are made by the provider. */
 static DAT_RETURN psp_create_making(struct walk *walk, const long *arg)
 {
-        DAT_PSP_HANDLE made = DAT_HANDLE_NULL;
-
-        if (!walk_is_free(walk, arg[0], PSP))
-                return walk->said;
-        return walk_keep(
-            walk, arg[0],
-            dat_psp_create_any(walk_ia_of(walk, arg[0]), &walk->qualifier[slot_of(arg[0])],
-                               walk_object(walk, arg[1]), DAT_PSP_PROVIDER_FLAG, &made),
-            &made);
+        return psp_create_for(walk, arg, DAT_PSP_PROVIDER_FLAG);
 }
 
 static DAT_RETURN psp_create(struct walk *walk, const long *arg)
