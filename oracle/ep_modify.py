@@ -3,11 +3,7 @@
 
 from typing import Any
 
-from oracle.common import (
-    mask_parts,
-    mask_refusal,
-    truth,
-)
+from oracle.common import mask_parts, mask_refusal, truth
 from oracle.ep import (
     AT_LEAST,
     ATTRIBUTES,
@@ -35,17 +31,7 @@ from oracle.kernel import (
     refuse,
     refuses,
 )
-from oracle.state import (
-    NULL,
-    PASSIVE,
-    RESERVED,
-    TENTATIVE,
-    UNCONNECTED,
-    Ep,
-    Evd,
-    Pz,
-    Side,
-)
+from oracle.state import NULL, PASSIVE, RESERVED, TENTATIVE, UNCONNECTED, Ep, Evd, Pz, Side
 from oracle.trace import Call
 
 # Bits of the mask, by what may be changed when.

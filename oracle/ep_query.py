@@ -3,23 +3,10 @@
 
 from typing import Any
 
-from oracle.common import (
-    Wanted,
-    answers,
-    ia_name,
-    mask_refusal,
-    one_of,
-)
+from oracle.common import Wanted, answers, ia_name, mask_refusal, one_of
 from oracle.ep import AT_LEAST, now
 from oracle.ep_modify import ATTR_BIT, BEFORE_REQUEST, CHANGEABLE, EVD_BITS, bits_of, fits
-from oracle.kernel import (
-    Breach,
-    Open,
-    Refusal,
-    after,
-    refuses,
-    tells,
-)
+from oracle.kernel import Breach, Open, Refusal, after, refuses, tells
 from oracle.state import (
     ACTIVE,
     COMPLETION_PENDING,

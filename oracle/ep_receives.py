@@ -3,31 +3,14 @@
 
 from typing import Any
 
-from oracle.common import (
-    truth,
-)
+from oracle.common import truth
 from oracle.ep import INFINITE, now
 from oracle.ep_modify import BEFORE_REQUEST, remember
 from oracle.ep_query import CAN_TAKE, UNKNOWN
-from oracle.kernel import (
-    MODEL,
-    NOT_IMPLEMENTED,
-    Open,
-    Refusal,
-    after,
-    choose,
-    may,
-    refuses,
-    tells,
-)
+from oracle.kernel import MODEL, NOT_IMPLEMENTED, Open, Refusal, after, choose, may, refuses, tells
 from oracle.messages import came, counts_of, none_accepted
 from oracle.pairing import SETTLED_US
-from oracle.state import (
-    DISCONNECTED,
-    Ep,
-    Side,
-    Srq,
-)
+from oracle.state import DISCONNECTED, Ep, Side, Srq
 from oracle.trace import Call
 
 

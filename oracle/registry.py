@@ -312,17 +312,6 @@ def adds(call: Call, _obj: Any, side: Side) -> bool | str | None:
     return f"{_said(call)} for {key}, of whose name there is none"
 
 
-@after_elsewhere(ADD)
-def added(call: Call, side: Side) -> None:
-    registry, key = _registry(call, side), _key(call)
-    if registry is None or not call.ok:
-        return
-    if key is None:
-        registry.doubt = True
-    else:
-        registry.added.add(key)
-
-
 @elsewhere(
     REMOVE,
     clauses=[
@@ -352,12 +341,15 @@ def removes(call: Call, _obj: Any, side: Side) -> bool | str | None:
     return Breach("registry_remove_provider/not_found", why)
 
 
-@after_elsewhere(REMOVE)
-def removed(call: Call, side: Side) -> None:
+@after_elsewhere(ADD, REMOVE)
+def changed(call: Call, side: Side) -> None:
+    """What is registered afterwards, if the call was granted."""
     registry, key = _registry(call, side), _key(call)
     if registry is None or not call.ok:
         return
     if key is None:
         registry.doubt = True
+    elif call.name == ADD:
+        registry.added.add(key)
     else:
         registry.added.discard(key)

@@ -220,13 +220,13 @@ class Tables:
         if pointer:
             spelled = spelled.removesuffix(" *")
         if name == "private_data":
-            symbol = self.bytes_type()
+            symbol = self.pointer_type("bytes", "API_BYTES")
         elif spelled == "char **":
             symbol, pointer = self.type("const char *", name), True
         elif spelled == "DAT_PROVIDER":
             symbol, pointer = self.type("DAT_PVOID", name), False
         elif spelled.endswith("[]"):
-            symbol, pointer = self.listed_type(), True
+            symbol, pointer = self.pointer_type("listed", "API_LISTED"), True
         else:
             symbol = self.type(spelled, name)
         names = [p[2] for p in params]
@@ -238,23 +238,13 @@ class Tables:
             f"{c_bool(pointer)}, {c_bool(given)}, {c_bool(told)}, {count}}},"
         )
 
-    def listed_type(self) -> str:
-        """The row for an array of pointers to what a registry lists."""
-        symbol = "type_listed"
-        self.kinds[symbol] = "API_LISTED"
+    def pointer_type(self, name: str, kind: str) -> str:
+        """The row for a pointer to bytes, or to what a registry lists."""
+        symbol = f"type_{name}"
+        self.kinds[symbol] = kind
         self.types[symbol] = (
             f"static const struct api_type {symbol} = "
-            '{"listed", API_LISTED, sizeof(void *), NULL, NULL, NULL};'
-        )
-        return symbol
-
-    def bytes_type(self) -> str:
-        """The row for a pointer to bytes."""
-        symbol = "type_bytes"
-        self.kinds[symbol] = "API_BYTES"
-        self.types[symbol] = (
-            f"static const struct api_type {symbol} = "
-            '{"bytes", API_BYTES, sizeof(void *), NULL, NULL, NULL};'
+            f'{{"{name}", {kind}, sizeof(void *), NULL, NULL, NULL}};'
         )
         return symbol
 
