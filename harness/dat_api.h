@@ -34,12 +34,18 @@ DAT_LMR_HANDLE lmr_of(const DAT_LMR_TRIPLET *segment);
         dat_lmr_create(ia_, type_, region_, length_, pz_, privileges_, DAT_VA_TYPE_VA, __VA_ARGS__)
 #define dat_rmr_bind(rmr_, segment_, privileges_, ...) \
         dat_rmr_bind(rmr_, lmr_of(segment_), segment_, privileges_, DAT_VA_TYPE_VA, __VA_ARGS__)
+
+/* The same for who knows the LMR: its macro is not expanded. */
+#define rmr_bind_in(rmr_, lmr_, segment_, privileges_, ...) \
+        (dat_rmr_bind)(rmr_, lmr_, segment_, privileges_, DAT_VA_TYPE_VA, __VA_ARGS__)
 #else
 #include <dat/udat.h>
 
 #define REGISTRY_FOLLOWS_HANDLES false
 
 #define CNO_FIELD_BITS DAT_CNO_FIELD_ALL
+
+#define rmr_bind_in(rmr_, lmr_, ...) dat_rmr_bind(rmr_, __VA_ARGS__)
 
 #define COMPLETION_FLAG_BITS COMPLETION_FLAG_BITS_1
 #define MEM_PRIV_BITS        DAT_MEM_PRIV_ALL_FLAG

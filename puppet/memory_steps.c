@@ -126,9 +126,10 @@ static DAT_RETURN rmr_bind(struct walk *walk, const long *arg)
 {
         DAT_LMR_TRIPLET bound = walk_segment(walk, arg[1], arg[2], arg[3]);
 
-        return dat_rmr_bind(walk_object(walk, arg[0]), &bound, (DAT_MEM_PRIV_FLAGS)arg[4],
-                            walk_object(walk, arg[5]), (DAT_RMR_COOKIE){.as_64 = walk->steps},
-                            (DAT_COMPLETION_FLAGS)arg[6], &walk->bound[slot_of(arg[0])]);
+        return rmr_bind_in(walk_object(walk, arg[0]), walk_object(walk, arg[1]), &bound,
+                           (DAT_MEM_PRIV_FLAGS)arg[4], walk_object(walk, arg[5]),
+                           (DAT_RMR_COOKIE){.as_64 = walk->steps}, (DAT_COMPLETION_FLAGS)arg[6],
+                           &walk->bound[slot_of(arg[0])]);
 }
 
 static DAT_RETURN rmr_free(struct walk *walk, const long *arg)

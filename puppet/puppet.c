@@ -76,10 +76,16 @@ static void free_all(struct walk *walk, enum kind kind, DAT_RETURN (*free_one)(D
         }
 }
 
+/* DAT 2.0's takes private data too, so it is a macro. */
+static DAT_RETURN reject(DAT_HANDLE request)
+{
+        return dat_cr_reject(request);
+}
+
 /* Frees what is left, users first; the IA's close takes what a provider refuses to free. */
 static void clean_up(struct walk *walk)
 {
-        free_all(walk, CR, dat_cr_reject);
+        free_all(walk, CR, reject);
         free_all(walk, PSP, dat_psp_free);
         free_all(walk, RSP, dat_rsp_free);
         free_all(walk, EP, dat_ep_free);

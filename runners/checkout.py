@@ -16,10 +16,11 @@ BASE_VARIABLE = "UDAPL_CTS_BASE"
 # An installation is in none; it has this file, with what revision() said of the clone.
 COMMIT = "COMMIT"
 
-# The DAT APIs by which a provider can be certified: the cases and the reference provider of each.
+# The DAT APIs by which a provider can be certified: of each, the cases, the puppet and the
+# reference provider.
 APIS = {
-    "1.2": ("udapl-cases", "libdaplref.so"),
-    "2.0": ("udapl-cases-2.0", "libdaplref2.so"),
+    "1.2": ("udapl-cases", "udapl-puppet", "libdaplref.so"),
+    "2.0": ("udapl-cases-2.0", "udapl-puppet-2.0", "libdaplref2.so"),
 }
 DEFAULT_API = "1.2"
 # What records the calls of a program by each API, and what reads the records.
@@ -47,7 +48,7 @@ class Checkout:
     api: str = DEFAULT_API
 
     def by(self, api: str) -> Self:
-        """The same checkout, with the cases and the reference provider of another API."""
+        """The same checkout, with what is built for another API."""
         return replace(self, api=api)
 
     @property
@@ -93,12 +94,12 @@ class Checkout:
     @property
     def puppet(self) -> Path:
         """The agent whose one case makes the calls that a program names."""
-        return self.built / "bin/udapl-puppet"
+        return self.built / "bin" / APIS[self.api][1]
 
     @property
     def reference_provider(self) -> Path:
         """The provider that is certified where none is named."""
-        return self.built / "lib" / APIS[self.api][1]
+        return self.built / "lib" / APIS[self.api][2]
 
     @property
     def faulty_provider(self) -> Path:

@@ -245,6 +245,7 @@ STEPS = (
         [
             "{python} -m runners explore --walks 40 --seed 1 --out {work}/walks",
             "{python} -m runners explore --hosts 2 --walks 8 --seed 1 --out {work}/pairs",
+            "{python} -m runners explore --api 2.0 --walks 12 --seed 1 --out {work}/walks-2.0",
             "{python} -m tests.explore.finds srq_resize/grow_refused pz lmr srq {work}/fault",
         ],
         timeout=600,

@@ -623,8 +623,6 @@ def _check(options: argparse.Namespace, checkout: Checkout) -> None:
         raise InputError("--dat-conf needs --ia NAME: which of its IAs is to be certified")
     if options.ia_params is not None and options.dat_conf is not None:
         raise InputError("--ia-params does not go with --dat-conf: a dat.conf has its own")
-    if options.explore and options.api != DEFAULT_API:
-        raise InputError(f"--explore takes walks by DAT {DEFAULT_API} only")
     if options.explore and spread is not None:
         raise InputError("--explore goes with neither --spread nor --every-pair")
     if options.explore and not checkout.puppet.is_file():

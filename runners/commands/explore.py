@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from results.errors import InputError, RunnerError
-from runners.checkout import Checkout
+from runners.checkout import APIS, DEFAULT_API, Checkout
 from runners.commands import (
     WALK_SECONDS_MOST,
     Subparsers,
@@ -71,6 +71,12 @@ def add_parser(commands: Subparsers) -> None:
         help="2: each walk has a peer on the second host (default: 1)",
     )
     parser.add_argument("--provider", type=Path, metavar="LIB", help="default: the reference one")
+    parser.add_argument(
+        "--api",
+        choices=APIS,
+        default=DEFAULT_API,
+        help=f"the DAT API that it speaks (default: {DEFAULT_API})",
+    )
     parser.add_argument("--ia-params", metavar="STR", help="its ia_params (default: the device)")
     parser.add_argument("--fabric", default="vm", metavar="NAME", help="default: vm")
     parser.add_argument(
@@ -100,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
     """Explore as the command line says; the exit code."""
     from runners.interrupts import Interrupts
 
-    checkout: Checkout = options.checkout
+    checkout: Checkout = options.checkout.by(options.api)
     order = _order(options, checkout)
     folder = options.out or checkout.runs / f"explore-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     with Interrupts(COULD_NOT_TELL) as interrupts:
@@ -115,7 +121,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _order(options: argparse.Namespace, checkout: Checkout) -> "Order":
     from runners.campaign.explore.campaign import Order
-    from runners.campaign.explore.steps import OBJECTS
+    from runners.campaign.explore.steps import OBJECTS, objects_by
     from runners.campaign.mutation.campaign import rows_of
     from runners.campaign.plan.plan import load_cases
     from runners.campaign.plan.subject import from_library
@@ -123,6 +129,10 @@ def _order(options: argparse.Namespace, checkout: Checkout) -> "Order":
     for name in options.objects:
         if name not in OBJECTS:
             raise InputError(f"no walk has calls of {name!r}" + nearest(name, OBJECTS))
+    if options.fault and options.api != DEFAULT_API:
+        raise InputError(f"--fault breaks providers of DAT {DEFAULT_API} only")
+    if options.emit_c and options.api != DEFAULT_API:
+        raise InputError(f"--emit-c writes cases of walks by DAT {DEFAULT_API} only")
     if options.fault:
         catalogue, _ = load_cases(checkout)
         known = [fault.id for fault in rows_of(checkout, catalogue).faults if not fault.in_libdat]
@@ -139,10 +149,11 @@ def _order(options: argparse.Namespace, checkout: Checkout) -> "Order":
         subject=from_library(
             options.provider or checkout.reference_provider,
             options.ia_params or fabric.ia_params(settings),
+            options.api,
         ),
         fabric=options.fabric,
         settings=settings,
-        objects=options.objects or OBJECTS,
+        objects=options.objects or objects_by(options.api),
         steps=options.steps,
         seconds=options.seconds if options.walks is None else WALK_SECONDS_MOST,
         walks=options.walks or 0,

@@ -209,7 +209,7 @@ def make_checkout(root: Path, provider: Path) -> Cts:
     for folder in ("build/default/bin", "build/default/lib", "cases/demo"):
         (root / folder).mkdir(parents=True)
     shutil.copy(provider, root / "build/default/lib")
-    for name in ("udapl-cases", "udapl-cases-2.0", "udapl-puppet"):
+    for name in ("udapl-cases", "udapl-cases-2.0", "udapl-puppet", "udapl-puppet-2.0"):
         agent = root / "build/default/bin" / name
         agent.write_text(f"#!{sys.executable} -IS\n" + (HERE / "fake_agent.py").read_text())
         agent.chmod(0o755)

@@ -35,6 +35,15 @@ def test_a_run_without_walks_says_so(cts: Cts) -> None:
     assert report(cts)["explored"] is None
 
 
+def test_walks_by_dat_2(cts: Cts, tmp_path: Path) -> None:
+    dat_conf = tmp_path / "dat.conf"
+    dat_conf.write_text(f'a u2.0 nonthreadsafe default {cts.provider} v.1.0 "" ""\n')
+    done = cts(*SHORT, "--api", "2.0", "--dat-conf", dat_conf, "--ia", "a")
+    assert done.returncode == 0, done
+    (explored,) = of_type(cts, "explored")
+    assert explored["walks"] > 0
+
+
 def test_walks_that_keep_to_the_pages_are_no_proof(cts: Cts) -> None:
     done = cts(*SHORT)
     assert done.returncode == 0, done
@@ -150,7 +159,6 @@ def test_a_package_is_judged_again(cts: Cts, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--api", "2.0"), "by DAT 1.2 only"),
         (("--spread", "2"), "goes with neither"),
         (("--explore", "0"), "is no number of seconds"),
         (("--explore", "a"), "is no number of seconds"),

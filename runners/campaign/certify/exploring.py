@@ -7,7 +7,7 @@ from dataclasses import replace
 from results.errors import RunnerError
 from results.runlog.records import Record, ResultsLost
 from runners.campaign.explore.search import Finding, Search
-from runners.campaign.explore.steps import OBJECTS
+from runners.campaign.explore.steps import objects_by
 from runners.campaign.explore.walk import Walker
 from runners.campaign.plan.assignment import Assignment
 from runners.campaign.plan.plan import identity
@@ -49,7 +49,7 @@ def explore(
     walker = Walker(puppets(assignment, checkout), None, hosts, write)
     search = Search(
         walker,
-        OBJECTS,
+        objects_by(checkout.api),
         STEPS,
         assignment.seed + walked,
         seconds,

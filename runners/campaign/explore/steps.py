@@ -48,6 +48,7 @@ from runners.campaign.explore.step import (
     optional,
     own,
 )
+from runners.checkout import DEFAULT_API
 
 # Return values: a type and a subtype as DAT_GET_TYPE has them, success, and what is none.
 _RETURNS = (*(kind << 16 for kind in range(33)), 1 << 16 | 1, 3 << 16 | 5, 99 << 16, -1)
@@ -153,6 +154,11 @@ STEPS: Mapping[str, Step] = {step.name: step for step in (*OWN_STEPS, *PEER_STEP
 OBJECTS = tuple(
     dict.fromkeys(step.name.partition("_")[0] for step in (*OWN_STEPS, *PEER_STEPS) if step.args)
 )
+
+
+def objects_by(api: str) -> tuple[str, ...]:
+    """The objects of a walk by an API. By DAT 2.0 the registry, which texts are of, is not ours."""
+    return OBJECTS if api == DEFAULT_API else tuple(of for of in OBJECTS if of != "error")
 
 
 def simpler(line: str) -> Iterator[str]:
