@@ -77,6 +77,23 @@ void loop_join(struct test *t, struct loop *loop)
         must_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
+void loop_join_either(struct test *t, struct loop *loop)
+{
+        struct loop turned = *loop;
+
+        if (draw(t, 2) == 0) {
+                loop_join(t, loop);
+                return;
+        }
+        record(t, "the first EP of the case accepts, the second one asks");
+        turned.active = loop->passive;
+        turned.passive = loop->active;
+        loop_join(t, &turned);
+        loop->psp = turned.psp;
+        loop->qual = turned.qual;
+        loop->request = turned.request;
+}
+
 void loop_post_recv(struct test *t, DAT_EP_HANDLE ep, const struct buf *buf, uint64_t cookie)
 {
         DAT_LMR_TRIPLET segment = triplet(buf, 0, 2 * MESSAGE);

@@ -43,6 +43,12 @@ void loop_take_request(struct test *t, struct loop *loop);
 void loop_accept(struct test *t, struct loop *loop);
 void loop_join(struct test *t, struct loop *loop);
 
+/*
+ * The same, for clauses that hold at either end of a connection: which of the two EPs asks is drawn
+ * by the seed, and the record names it. `active` and `passive` are parts in the case then.
+ */
+void loop_join_either(struct test *t, struct loop *loop);
+
 /* The private data that begins with `first`. */
 void loop_private_data(unsigned char data[PRIVATE_SIZE], unsigned char first);
 

@@ -24,8 +24,10 @@ static const char *state_name(DAT_EP_STATE state)
         return name ? name : "a state without a name";
 }
 
-/* An RSP for `ep`, or for null a PSP whose EPs the provider makes, at a qualifier that is free. */
-static struct object *listen_for(struct test *t, DAT_EP_HANDLE ep)
+/*
+ * A service point at a qualifier that is free: an RSP for `ep`, or for null a PSP with these flags.
+ */
+static struct object *listen_by(struct test *t, DAT_EP_HANDLE ep, DAT_PSP_FLAGS flags)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .qlen = CR_QLEN, .flags = DAT_EVD_CR_FLAG);
         DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
@@ -37,7 +39,7 @@ static struct object *listen_for(struct test *t, DAT_EP_HANDLE ep)
         for (uint32_t i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < CONN_QUAL_COUNT; i++) {
                 qual = CONN_QUAL_FIRST + (first + i) % CONN_QUAL_COUNT;
                 ret = ep ? dat_rsp_create(t->ia, qual, ep, evd, &made)
-                         : dat_psp_create(t->ia, qual, evd, DAT_PSP_PROVIDER_FLAG, &made);
+                         : dat_psp_create(t->ia, qual, evd, flags, &made);
         }
         arrange(ret);
         point = object_add(t, ep ? OBJECT_RSP : OBJECT_PSP, made);
@@ -45,6 +47,11 @@ static struct object *listen_for(struct test *t, DAT_EP_HANDLE ep)
         point->cr_evd = evd;
         point->qual = qual;
         return point;
+}
+
+static struct object *reserve(struct test *t, DAT_EP_HANDLE ep)
+{
+        return listen_by(t, ep, DAT_PSP_CONSUMER_FLAG);
 }
 
 /* The peer asks for a connection to the service point, and the request has come. */
@@ -64,7 +71,7 @@ static DAT_EP_HANDLE reserved(struct test *t, struct ep_opts opts)
 {
         DAT_EP_HANDLE ep = ep_make(t, opts);
 
-        listen_for(t, ep);
+        reserve(t, ep);
         return ep;
 }
 
@@ -91,7 +98,7 @@ static DAT_EP_HANDLE tentative(struct test *t, struct ep_opts opts)
 
         (void)opts;
         pz(t);
-        request = await_request(t, listen_for(t, DAT_HANDLE_NULL));
+        request = await_request(t, listen_by(t, DAT_HANDLE_NULL, DAT_PSP_PROVIDER_FLAG));
         poison(&param, sizeof(param));
         arrange(dat_cr_query(request->handle, DAT_CR_FIELD_LOCAL_EP_HANDLE, &param));
         MUST_BE_WRITTEN("dat_cr_query", param, local_ep_handle);
@@ -155,10 +162,10 @@ static DAT_EP_HANDLE disconnecting(struct test *t, struct ep_opts opts)
         return ep;
 }
 
-/* The request has its EP with it, be it the RSP's or the Provider's. */
-static DAT_RETURN accept_request(struct test *t, struct object *request)
+/* The EP of the request is named where it is the consumer's; an RSP's and a Provider's are not. */
+static DAT_RETURN accept_request(struct test *t, struct object *request, DAT_EP_HANDLE named)
 {
-        DAT_RETURN ret = dat_cr_accept(request->handle, DAT_HANDLE_NULL, 0, NULL);
+        DAT_RETURN ret = dat_cr_accept(request->handle, named, 0, NULL);
         struct object *ep;
 
         if (!dat_is(ret, DAT_SUCCESS))
@@ -204,7 +211,7 @@ static DAT_EP_HANDLE completing(struct test *t, struct ep_opts opts)
         struct peer_memory memory = peer_expose(request->end, ASKER_BYTES);
 
         peer_freeze(peer(t));
-        arrange(accept_request(t, request));
+        arrange(accept_request(t, request, DAT_HANDLE_NULL));
         if (ep_known_state(t, ep) == DAT_EP_STATE_CONNECTED)
                 completed_at_once(t, ep, opts.pz, &memory);
         return ep;
@@ -236,17 +243,24 @@ static const char *call_into(DAT_EP_STATE state)
  * Routes into Connected
  */
 
-/* The request at the EP's RSP is accepted, and the RSP is freed then. */
-static void accept_passive(struct test *t, DAT_EP_HANDLE ep)
+/* The request at the service point is accepted, and the point is freed then. */
+static void accept_at(struct test *t, const struct object *point, struct object *request,
+                      DAT_EP_HANDLE named)
 {
-        struct object *request = object_of_ep(t, ep, OBJECT_CR);
+        DAT_EP_HANDLE ep = request->ep;
         struct peer_ep *end = request->end;
 
-        arrange(accept_request(t, request));
+        arrange(accept_request(t, request, named));
         must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_ESTABLISHED);
         must_be_connected(t, ep);
         peer_wait_connected(end);
-        release(t, object_of_ep(t, ep, OBJECT_RSP)->handle);
+        release(t, point->handle);
+}
+
+static void accept_passive(struct test *t, DAT_EP_HANDLE ep)
+{
+        accept_at(t, object_of_ep(t, ep, OBJECT_RSP), object_of_ep(t, ep, OBJECT_CR),
+                  DAT_HANDLE_NULL);
 }
 
 static DAT_EP_HANDLE accepted(struct test *t, struct ep_opts opts)
@@ -254,6 +268,17 @@ static DAT_EP_HANDLE accepted(struct test *t, struct ep_opts opts)
         DAT_EP_HANDLE ep = passive(t, opts);
 
         accept_passive(t, ep);
+        return ep;
+}
+
+static DAT_EP_HANDLE accepted_at_psp(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = ep_make(t, opts);
+        struct object *point = listen_by(t, DAT_HANDLE_NULL, DAT_PSP_CONSUMER_FLAG);
+        struct object *request = await_request(t, point);
+
+        request->ep = ep;
+        accept_at(t, point, request, ep);
         return ep;
 }
 
@@ -294,7 +319,7 @@ static DAT_EP_HANDLE accepted_again(struct test *t, struct ep_opts opts)
 {
         DAT_EP_HANDLE ep = reset_accepted(t, opts);
 
-        await_request(t, listen_for(t, ep));
+        await_request(t, reserve(t, ep));
         accept_passive(t, ep);
         return ep;
 }
@@ -399,6 +424,9 @@ static const struct ep_route ep_routes[] = {
     {.id = "its request", .state = DAT_EP_STATE_ACTIVE_CONNECTION_PENDING, .make = asking},
     {.id = "its request, accepted", .state = DAT_EP_STATE_CONNECTED, .make = connected},
     {.id = "a request that it accepted", .state = DAT_EP_STATE_CONNECTED, .make = accepted},
+    {.id = "a request at a PSP that it accepted",
+     .state = DAT_EP_STATE_CONNECTED,
+     .make = accepted_at_psp},
     {.id = "dat_ep_dup_connect", .state = DAT_EP_STATE_CONNECTED, .make = duplicated},
     {.id = "a second request, after a reset",
      .state = DAT_EP_STATE_CONNECTED,
@@ -444,15 +472,21 @@ static const struct ep_route ep_routes[] = {
 
 #define ROUTES (sizeof(ep_routes) / sizeof(ep_routes[0]))
 
+/* A case without a peer has no connection to reset; some providers have no PSP for such an EP. */
+static bool is_open(struct test *t, const struct ep_route *route)
+{
+        if (route->make == reset || route->make == reset_accepted)
+                return t->entry->peers;
+        return route->make != accepted_at_psp || !provider_makes_all_eps(t);
+}
+
 const struct ep_route *ep_route_next(struct test *t, DAT_EP_STATE state,
                                      const struct ep_route *before)
 {
         const struct ep_route *route = before ? before + 1 : ep_routes;
 
         for (; route < ep_routes + ROUTES; route++) {
-                if ((route->make == reset || route->make == reset_accepted) && !t->entry->peers)
-                        continue;
-                if (route->state == plain_ep_state(state))
+                if (route->state == plain_ep_state(state) && is_open(t, route))
                         return route;
         }
         return NULL;
@@ -587,7 +621,7 @@ struct peer_ep *fixture_connect(struct test *t, const struct check_site *site, D
                 request = await_request(t, point);
         end = request->end;
         equip(t, ep);
-        check_ret(t, site, accept_request(t, request), clause);
+        check_ret(t, site, accept_request(t, request, DAT_HANDLE_NULL), clause);
         fixture_event(t, site, connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED, clause);
         must_be_connected(t, ep);
         peer_wait_connected(end);

@@ -113,7 +113,7 @@ CASE(ep_free, srq_places_of_completions)
 
         for (DAT_COUNT i = 0; i < places; i++)
                 must(dat_srq_post_recv(srq, 1, &segment, COOKIE(i)));
-        loop_join(t, &loop);
+        loop_join_either(t, &loop);
         for (uint64_t i = 0; i < POSTS; i++) {
                 loop_post_send(t, loop.active, buf, i);
                 must_dto(ep_request_evd(t, loop.active));
@@ -189,7 +189,7 @@ CASE(ep_free, keeps_connection_events)
 
         for (int i = 0; i < 2; i++) {
                 loops[i] = loop_of(t, (struct ep_opts){.connect_evd = evd}, (struct ep_opts){0});
-                loop_join(t, &loops[i]);
+                loop_join_either(t, &loops[i]);
         }
         must(dat_ep_disconnect(loops[0].active, DAT_CLOSE_ABRUPT_FLAG));
         must_event(ep_connect_evd(t, loops[0].passive), DAT_CONNECTION_EVENT_DISCONNECTED);
@@ -210,7 +210,7 @@ CASE(ep_free, tells_nothing_more)
         struct loop loop = loop_of(t, (struct ep_opts){.connect_evd = evd}, (struct ep_opts){0});
         DAT_EVENT event;
 
-        loop_join(t, &loop);
+        loop_join_either(t, &loop);
         free_now(t, loop.active);
         while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS))
                 ;

@@ -19,7 +19,7 @@ struct full fill(struct test *t, bool connected)
         must_have_room(t, received, places);
         full.line = line_between(t, full.loop.active, full.loop.passive, MOST_RECVS + 16);
         if (connected)
-                loop_join(t, &full.loop);
+                loop_join_either(t, &full.loop);
         for (DAT_COUNT i = 0; i < places; i++)
                 expect(line_recv(&full.line, PLAIN), DAT_SUCCESS);
         return full;

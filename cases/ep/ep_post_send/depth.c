@@ -86,7 +86,7 @@ CASE(ep_post_send, thousands)
                                            .request_evd = evd_of_at_most(t, 256),
                                            .recv_evd = evd_of_at_most(t, 256)};
         loop = loop_of(t, ends[0], ends[1]);
-        loop_join(t, &loop);
+        loop_join_either(t, &loop);
         lines[0] = line_between(t, loop.active, loop.passive, 128);
         lines[1] = line_between(t, loop.passive, loop.active, 128);
         for (int round = 0; round < 16; round++) {

@@ -104,7 +104,7 @@ struct rdma rdma_make(struct test *t, const struct rdma_kind *kind, struct rdma_
         rdma.loop = loop_of(
             t, (struct ep_opts){.attr = &attr, .request_evd = opts.request_evd, .pz = opts.pz},
             (struct ep_opts){.attr = &passive, .request_evd = opts.passive_evd});
-        loop_join(t, &rdma.loop);
+        loop_join_either(t, &rdma.loop);
         rdma.ep = rdma.loop.active;
         rdma.evd = ep_request_evd(t, rdma.ep);
         return rdma;

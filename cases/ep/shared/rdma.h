@@ -2,7 +2,8 @@
 /*
  * What dat_ep_post_rdma_write and dat_ep_post_rdma_read have in common: a connection within one IA
  * with memory at both ends, and the bodies of the cases that ask the same of both calls. By
- * convention the active EP posts, and the passive one's memory is the remote buffer.
+ * convention the active EP posts, and the passive one's memory is the remote buffer; which of them
+ * asks for the connection is drawn.
  */
 #ifndef CASES_EP_RDMA_H
 #define CASES_EP_RDMA_H

@@ -501,7 +501,7 @@ struct loop transfer_make(struct test *t, struct transfer_opts opts)
         loop = loop_of(
             t, (struct ep_opts){.attr = &active, .request_evd = opts.request_evd, .pz = opts.pz},
             (struct ep_opts){.attr = &passive, .recv_evd = opts.recv_evd});
-        loop_join(t, &loop);
+        loop_join_either(t, &loop);
         return loop;
 }
 

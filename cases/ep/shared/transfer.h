@@ -252,7 +252,7 @@ struct transfer_opts {
 /* The attributes of such an EP; UNSUPPORTED where the IA's own limits are below. */
 DAT_EP_ATTR transfer_attr(struct test *t, struct transfer_opts opts);
 
-/* The EPs, connected; the active one sends, by convention. */
+/* The EPs, joined by loop_join_either(); the active one sends, by convention. */
 struct loop transfer_make(struct test *t, struct transfer_opts opts);
 #define transfer_with(t_, ...) transfer_make((t_), (struct transfer_opts){__VA_ARGS__})
 

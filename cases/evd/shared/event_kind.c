@@ -19,7 +19,7 @@ void bring_receive(struct test *t, struct brought *brought)
         brought->ep = loop.active;
         brought->cookie = UINT64_C(0xfedcba9876543210);
         brought->length = MESSAGE;
-        loop_join(t, &loop);
+        loop_join_either(t, &loop);
         loop_post_recv(t, loop.active, buf, brought->cookie);
         loop_post_send(t, loop.passive, buf, 1);
 }
@@ -34,7 +34,7 @@ static struct loop requesting(struct test *t, struct brought *brought, uint64_t 
         brought->ep = loop.active;
         brought->cookie = cookie;
         brought->length = MESSAGE;
-        loop_join(t, &loop);
+        loop_join_either(t, &loop);
         return loop;
 }
 
@@ -55,7 +55,7 @@ void bring_flushed_receive(struct test *t, struct brought *brought)
 
         brought->ep = loop.active;
         brought->cookie = UINT64_C(0x0123456789abcdef);
-        loop_join(t, &loop);
+        loop_join_either(t, &loop);
         loop_post_recv(t, loop.active, buf, brought->cookie);
         must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
 }
@@ -180,7 +180,7 @@ void be_connected(struct test *t, struct brought *brought)
 
         brought->ep = loop.active;
         brought->far = loop.passive;
-        loop_join(t, &loop);
+        loop_join_either(t, &loop);
 }
 
 void bring_disconnected(struct test *t, struct brought *brought)

@@ -117,7 +117,7 @@ static void open_completions(struct test *t, struct source *source)
                 opts.request_evd = source->evd;
         source->buf = buf_with(t);
         source->loop = loop_of(t, opts, (struct ep_opts){0});
-        loop_join(t, &source->loop);
+        loop_join_either(t, &source->loop);
 }
 
 static void bring_completion(struct test *t, const struct source *source, unsigned int number,

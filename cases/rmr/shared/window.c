@@ -20,7 +20,7 @@ static void join(struct test *t, struct window *window, struct window_opts opts)
         loop = loop_of(t, (struct ep_opts){.pz = window->pz, .request_evd = evd, .attr = &attr},
                        (struct ep_opts){.pz = far_pz, .attr = &far_attr});
         window->away = buf_with(t, .pz = far_pz, .length = MEMORY + 2 * MARGIN);
-        loop_join(t, &loop);
+        loop_join_either(t, &loop);
         window->near = loop.active;
         window->far = loop.passive;
         window->requests = evd;
