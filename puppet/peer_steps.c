@@ -41,7 +41,8 @@ static DAT_RETURN peer_late(struct walk *walk, const long *arg)
 {
         if (walk->late || walk->dead || walk->t->settings->peer_mode != PEER_MODE_REMOTE)
                 return cannot();
-        peer_disturb(peer(walk->t), .delay_ms = (int)arg[0], .reorder_percent = (int)arg[1]);
+        peer_disturb(peer(walk->t), .delay_ms = (int)arg[0], .reorder_percent = (int)arg[1],
+                     .loss_percent = (int)arg[2]);
         walk->late = true;
         return DAT_SUCCESS;
 }
@@ -218,7 +219,7 @@ static DAT_RETURN peer_dies(struct walk *walk, const long *arg)
 }
 
 const struct move peer_moves[] = {
-    {.name = "peer_late", .args = 2, .take = peer_late},
+    {.name = "peer_late", .args = 3, .take = peer_late},
     {.name = "peer_listens", .args = 0, .take = peer_listens},
     {.name = "peer_asks", .args = 3, .take = peer_asks},
     {.name = "peer_connect", .args = 2, .take = peer_connect_to},

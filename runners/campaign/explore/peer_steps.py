@@ -46,10 +46,10 @@ PEER_STEPS = (
     Step("peer_sends", (_ENDS, (1, 2, 8), _SIZES, (0, 0, SOLICITED))),
     Step("peer_dies", ()),
 )
-# Steps that end a walk where the peer's end is not connected, and the one that delays what the
-# peer's host sends, which is once in a walk: not drawn singly.
+# Steps that end a walk where the peer's end is not connected, and the one that delays, reorders
+# or loses what the peer's host sends, which is once in a walk: not drawn singly.
 CHAINED = (
-    Step("peer_late", ((5, 10, 20), (0, 10))),
+    Step("peer_late", ((5, 10, 20), (0, 10), (0, 0, 2))),
     Step("peer_settles", (_ENDS,)),
     Step("peer_receives", (_ENDS, (1, 2, 8), _SIZES)),
     Step("peer_writes", (_ENDS, own(LMR), (8, 64))),
