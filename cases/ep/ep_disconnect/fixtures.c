@@ -41,6 +41,15 @@ struct line line_of(struct test *t)
         return line_with(t, (struct ep_opts){0}, (struct ep_opts){0});
 }
 
+struct line line_either(struct test *t)
+{
+        struct line line =
+            line_apart(t, attr_with_reads(t), (struct ep_opts){0}, (struct ep_opts){0});
+
+        loop_join_either(t, &line.loop);
+        return line;
+}
+
 struct line turned(struct line line)
 {
         DAT_EP_HANDLE active = line.loop.active;
@@ -165,7 +174,7 @@ void expect_waiting(struct test *t, const struct line *line)
 
 struct line waiting_line(struct test *t, enum work work)
 {
-        struct line line = line_of(t);
+        struct line line = line_either(t);
 
         post_works(t, &line, work);
         end_by(t, line.loop.active, DAT_CLOSE_GRACEFUL_FLAG);

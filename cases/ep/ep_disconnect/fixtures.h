@@ -51,7 +51,9 @@ struct line line_apart(struct test *t, DAT_EP_ATTR attr, struct ep_opts active,
 
 struct line line_with(struct test *t, struct ep_opts active, struct ep_opts passive);
 
+/* The active EP asks for the connection of the first one, and which one of the second is drawn. */
 struct line line_of(struct test *t);
+struct line line_either(struct test *t);
 
 /* The same line from its other end. */
 struct line turned(struct line line);

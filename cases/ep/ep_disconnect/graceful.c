@@ -155,7 +155,7 @@ CASE(ep_disconnect, pending_ended_by_other)
 /* The passive side's messages are received all the while. */
 CASE(ep_disconnect, pending_receives)
 {
-        struct line line = line_of(t);
+        struct line line = line_either(t);
         struct buf *buf = buf_with(t, .length = 3 * MESSAGE);
 
         loop_post_recv(t, line.loop.active, buf, 5);
@@ -246,7 +246,7 @@ FAMILY(ep_disconnect, completed_for, lines)
 /* What succeeds is not told, and yet it is waited for. */
 CASE(ep_disconnect, suppressed_completed)
 {
-        struct line line = line_of(t);
+        struct line line = line_either(t);
         DAT_EP_HANDLE ep = line.loop.active;
 
         for (size_t i = 0; i < WORKS; i++) {
@@ -320,7 +320,7 @@ static const struct hurry_row {
 /* Receives stood there beside the sends that the EP waited for. */
 FAMILY(ep_disconnect, pending_flushed, hurries)
 {
-        struct line line = line_of(t);
+        struct line line = line_either(t);
         DAT_EP_HANDLE ep = line.loop.active;
 
         post_recvs(t, ep, line.in, 0, WORKS);

@@ -33,7 +33,7 @@ FAMILY(ep_disconnect, ended, ends)
 
 FAMILY(ep_disconnect, both_ends, both_flags)
 {
-        struct line line = line_of(t);
+        struct line line = line_either(t);
 
         end_by(t, line.loop.active, row->flags);
         end_by(t, line.loop.passive, row->flags);
@@ -44,7 +44,7 @@ FAMILY(ep_disconnect, both_ends, both_flags)
 
 FAMILY(ep_disconnect, twice, both_flags)
 {
-        struct line line = line_of(t);
+        struct line line = line_either(t);
 
         end_by(t, line.loop.active, DAT_CLOSE_ABRUPT_FLAG);
         expect_ended(t, line.loop.active);
@@ -60,8 +60,8 @@ FAMILY(ep_disconnect, twice, both_flags)
 
 FAMILY(ep_disconnect, others_go_on, both_flags)
 {
-        struct line line = line_of(t);
-        struct line other = line_of(t);
+        struct line line = line_either(t);
+        struct line other = line_either(t);
 
         end_by(t, line.loop.active, row->flags);
         expect_ended(t, line.loop.active);
@@ -77,7 +77,7 @@ FAMILY(ep_disconnect, others_go_on, both_flags)
 
 FAMILY(ep_disconnect, receives_flushed, both_flags)
 {
-        struct line line = line_of(t);
+        struct line line = line_either(t);
 
         post_recvs(t, line.loop.active, line.in, 0, WORKS);
         post_recvs(t, line.loop.passive, line.out, 0, WORKS);
@@ -90,7 +90,7 @@ FAMILY(ep_disconnect, receives_flushed, both_flags)
 
 FAMILY(ep_disconnect, requests_broken_off, works)
 {
-        struct line line = line_of(t);
+        struct line line = line_either(t);
 
         post_works(t, &line, row->work);
         end_by(t, line.loop.active, DAT_CLOSE_ABRUPT_FLAG);
@@ -102,7 +102,7 @@ FAMILY(ep_disconnect, requests_broken_off, works)
 /* The end that did nothing for it has sends without a receive. */
 FAMILY(ep_disconnect, requests_of_other_end, both_flags)
 {
-        struct line line = line_of(t);
+        struct line line = line_either(t);
         struct line back = turned(line);
         size_t done;
 
@@ -211,7 +211,7 @@ static const struct sleeper_row {
 
 FAMILY(ep_disconnect, flush_wakes, sleepers)
 {
-        struct line line = line_of(t);
+        struct line line = line_either(t);
         DAT_EP_HANDLE ep = row->other ? line.loop.passive : line.loop.active;
         const DAT_DTO_COMPLETION_EVENT_DATA *dto;
         struct waiter *waiter;
@@ -232,7 +232,7 @@ FAMILY(ep_disconnect, flush_wakes, sleepers)
 /* Half of the sends find a receive, so that they may have succeeded. */
 CASE(ep_disconnect, order_of_failure)
 {
-        struct line line = line_of(t);
+        struct line line = line_either(t);
         size_t done;
 
         post_recvs(t, line.loop.passive, line.in, 0, WORKS / 2);
@@ -261,7 +261,7 @@ CASE(ep_disconnect, order_of_failure)
  */
 CASE(ep_disconnect, writes_under_way)
 {
-        struct line line = line_of(t);
+        struct line line = line_either(t);
         size_t length = ep_attr_at_most(ia_attr(t)->max_rdma_size, LARGE);
         struct buf *from = buf_with(t, .length = LARGE);
         struct buf *to = buf_with(t, .length = LARGE);

@@ -109,7 +109,7 @@ FAMILY(ep_disconnect, refused_flushes_nothing, early)
 
 FAMILY(ep_disconnect, bad_flags, bad_flags)
 {
-        struct line line = line_of(t);
+        struct line line = line_either(t);
 
         expect(dat_ep_disconnect(line.loop.active, (DAT_CLOSE_FLAGS)row->flags),
                DAT_INVALID_PARAMETER);
@@ -121,7 +121,7 @@ FAMILY(ep_disconnect, bad_flags, bad_flags)
 
 CASE(ep_disconnect, each_undefined_flag)
 {
-        struct line line = line_of(t);
+        struct line line = line_either(t);
 
         EACH_UNDEFINED_BIT (bit, DAT_CLOSE_GRACEFUL_FLAG)
                 expect_bit(bit, dat_ep_disconnect(line.loop.active, (DAT_CLOSE_FLAGS)bit),
@@ -236,7 +236,7 @@ CASE(ep_disconnect, after_break)
 /* The disconnect event and the flushed completions are not read yet. */
 FAMILY(ep_disconnect, twice_unread, both_flags)
 {
-        struct line line = line_of(t);
+        struct line line = line_either(t);
         DAT_EP_HANDLE ep = line.loop.active;
         int looks = LOOKS;
 
