@@ -134,13 +134,27 @@ def test_wild_debug_information_costs_the_place_and_nothing_else(tmp_path: Path)
     known.close()
 
 
-def test_an_answer_that_does_not_come_is_not_waited_for_twice(
+def test_after_a_late_answer_others_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library, build_id = built(tmp_path)
+    frame = f"libvendor.so(+0x{offset(library, 'entry') + 14:x})"
+    monkeypatch.setattr(places, "LONGEST_S", 0)
+    known = Places(tmp_path, [(library, build_id)])
+    assert known.of([frame]) == [""]
+    monkeypatch.setattr(places, "LONGEST_S", 600)
+    assert known.of([frame]) == [ENTRY]
+    known.close()
+
+
+def test_answers_that_never_come_are_not_waited_for_any_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library, build_id = built(tmp_path)
     monkeypatch.setattr(places, "LONGEST_S", 0)
     known = Places(tmp_path, [(library, build_id)])
-    assert known.of(["libvendor.so(entry+0x4)"]) == [""]
+    for _ in range(places.LATE_ANSWERS):
+        assert known.of(["libvendor.so(entry+0x4)"]) == [""]
     monkeypatch.setattr(places, "LONGEST_S", 600)
     begun = time.monotonic()
     assert known.of(["libvendor.so(entry+0x4)"]) == [""]

@@ -27,6 +27,8 @@ DEBUG_FILES = Path("/usr/lib/debug/.build-id")
 _FRAME = re.compile(r"(?P<module>[^()]+)\((?P<symbol>[^()+]*)\+0x(?P<offset>[0-9a-f]{1,16})\)")
 # The first question of a run waits for all the symbols to be read.
 LONGEST_S = 20
+# A busy machine may be late; debug information without an end is late each time.
+LATE_ANSWERS = 4
 MEMORY = 2 << 30
 
 
@@ -41,23 +43,23 @@ class Places:
     def __init__(self, root: Path, modules: Iterable[tuple[Path, str]]) -> None:
         self._argv = [str(root), *(word for path, id_ in modules for word in (str(path), id_))]
         self._process: subprocess.Popen[bytes] | None = None
-        self._given_up = False
+        self._late = 0
 
     def of(self, backtrace: Sequence[str]) -> list[str]:
         """For each frame "function, file:line", as much of it as is known; empty for none of it.
 
-        Nothing is known any more once an answer took too long.
+        Nothing is known any more once a few answers took too long.
         """
         return self.of_all([backtrace])[0]
 
     def of_all(self, backtraces: Sequence[Sequence[str]]) -> list[list[str]]:
         """The same of several, in the time for one answer."""
         question = json.dumps([list(backtrace) for backtrace in backtraces])
-        answer = b"" if self._given_up else self._ask(question.encode())
+        answer = b"" if self._late == LATE_ANSWERS else self._ask(question.encode())
         try:
             said = json.loads(answer)
         except ValueError:
-            self._given_up = True
+            self._late = min(self._late + 1, LATE_ANSWERS)
             self.close()
             return [[""] * len(backtrace) for backtrace in backtraces]
         return [[str(place) for place in places] for places in said]
