@@ -3,7 +3,14 @@
 
 from collections.abc import Collection, Iterator
 
-from results.causes.checks import NUMBER, OTHER_BYTES, UNWRITTEN, keys_of_event
+from results.causes.checks import (
+    NUMBER,
+    OTHER_BYTES,
+    OTHER_EP,
+    UNWRITTEN,
+    keys_of_event,
+    refusal_of,
+)
 from results.causes.crash_hang import key_of_crash, key_of_hang
 from results.causes.keys import Key
 from results.causes.shown import ANSWER, is_of_event
@@ -44,12 +51,14 @@ def _keys_of_step(attempt: Attempt) -> Iterator[Key]:
     if check is not None and is_of_event(check):
         yield from keys_of_event(check, attempt.blocked)
     elif ANSWER.match(attempt.refusal):
-        yield "refused", attempt.blocked, attempt.refusal.split(",")[0]
+        yield "refused", attempt.blocked, refusal_of(attempt.refusal)
     else:
         if check is not None and check.compared:
             yield "value", attempt.blocked, check.compared
         if OTHER_BYTES.match(attempt.refusal):
             # What a page's own call has sent is more in doubt than the receive of it.
             yield "bytes", attempt.page_call
+        if OTHER_EP.match(attempt.refusal):
+            yield "names", "ep_handle"
         # Numbers differ from case to case.
         yield "blocked", attempt.blocked, NUMBER.sub("", attempt.refusal)

@@ -5,14 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from results.causes.sentences import what_it_did, what_was_wrong
-from results.causes.shown import call_of, is_of_event, last_call
+from results.causes.shown import TAKING, call_of, is_of_event, last_call
 from results.model.attempt import Attempt, Verdict, worst
 from results.model.clause import Case, Clause
 from results.model.subject import REGISTRY
 
 _LONGEST = 200
 _CALLS = 3
-_TAKING = ("dat_evd_dequeue", "dat_evd_wait")
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ def _of_page_or_taking(showed: Mapping[str, str], example: Attempt | None) -> It
     page's own call did: of these, the one that the example has is named.
     """
     taking = {
-        call for call, page in showed.items() if call in _TAKING and page != call and page in showed
+        call for call, page in showed.items() if call in TAKING and page != call and page in showed
     }
     dropped = taking
     if example and call_of(example) in taking:

@@ -10,6 +10,7 @@ from results.causes.shown import (
     ANSWER,
     EVENT,
     SUCCESS,
+    TAKING,
     call_of,
     is_missing_connection,
     is_named,
@@ -34,6 +35,18 @@ OTHER_BYTES = re.compile(
     r"|.* came damaged|.* not hold (the message|its part of the message|its message)"
     r"|the (first|second) segment did not come|what was received is not message \d+"
 )
+# A completion that names another EP than its own, as the checks of it say it.
+OTHER_EP = re.compile(
+    r"(a|the) completion (names|is (not )?of) .*EP\b|the flushed receive is of another EP"
+)
+# A change that was granted and not made, as the checks of it say it.
+_UNDONE = re.compile(r"granted, and not done|\w+ was not changed|.*granted, and not queried")
+# A completion with another status than the check wanted, as its message says it.
+_STATUS = re.compile(r"the status is (?P<seen>DAT_DTO_\w+), not (?P<wanted>DAT_DTO_\w+)")
+_KEPT_STATUS = "DAT_DTO_SUCCESS"
+# An event that is the wrong one, by the message of a condition.
+_TELLS = re.compile(r"(DAT_CONNECTION_EVENT_\w+) tells that\b")
+_COMPLETION = "DAT_DTO_COMPLETION_EVENT"
 # Calls that move no event and end nothing: an event that is missing behind one was lost by it.
 _MOVES_NOTHING = re.compile(
     r"dat_\w+_(modify|resize|set_lw|set_watermark|query|get_status|consumer_context|handle_type"
@@ -56,6 +69,12 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
     if is_of_event(check):
         yield from keys_of_event(check, call)
         return
+    if status := _wrong_status(check):
+        yield "status", *status
+        return
+    if came_undue(attempt, check):
+        yield "came", attempt.page_call
+        return
     if _MOVES_NOTHING.fullmatch(attempt.page_call) and _is_missing_event(check, last):
         yield "lost", attempt.page_call
     # A loop over kinds checks the answers of several calls, and of several kinds, at one place.
@@ -65,7 +84,7 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
         yield "site", check.file, check.line, last.name if last else ""
         if culprit:
             yield "site", check.file, check.line, culprit.name
-    if is_missing_connection(check):
+    if is_missing_connection(check) or _is_missing_completion(check):
         # However the case looked for it.
         yield "missing", call, tuple(name.split(" ")[0] for name in check.expected)
     if UNWRITTEN.match(check.seen):
@@ -74,12 +93,20 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
         yield "refused", call, back[1]
     if OTHER_BYTES.match(check.seen):
         yield "bytes", call
+    if OTHER_EP.match(check.seen):
+        # One place makes the completions, whatever was posted where.
+        yield "names", "ep_handle"
+    if _UNDONE.match(check.seen):
+        yield "undone", call
+    if told := _TELLS.match(check.seen):
+        for wanted in re.findall(r"DAT_CONNECTION_EVENT_\w+", check.text):
+            yield "event", (wanted,), told[1], ""
     if check.is_condition:
         # A step that needs the same says the same.
         yield "blocked", call, NUMBER.sub("", check.seen)
     if answer and refused and culprit and culprit.ret == answer[0]:
         # Whatever was expected instead, and wherever it was checked.
-        yield "refused", call, answer[0]
+        yield "refused", call, refusal_of(check.seen)
     if (parameter := _granted_parameter(attempt, check)) and culprit:
         yield "parameter", culprit.name, parameter
     if is_of_answer(attempt):
@@ -94,6 +121,38 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
     if check.field and culprit and not is_of_answer(attempt):
         # A flag or a number that is wrong in one field comes from one place.
         yield "value", call, check.field
+
+
+def refusal_of(answer: str) -> str:
+    """What is the same of refusals of one call; where it has many reasons, the subtype tells which
+    one it was.
+    """
+    return answer if answer.startswith(_SCARCE) else answer.split(",")[0]
+
+
+def _wrong_status(check: Check) -> tuple[object, ...]:
+    """What is the same of completions that had to tell of an error: the error that they tell
+    instead, which comes from one place, or the one that nothing looked for.
+    """
+    told = _STATUS.match(check.seen)
+    seen = told["seen"] if told else check.seen
+    wanted = (told["wanted"],) if told else check.expected
+    statuses = all(name.startswith("DAT_DTO_") and " " not in name for name in (*wanted, seen))
+    if not wanted or not statuses or _KEPT_STATUS in wanted:
+        return ()
+    return (wanted, seen) if seen == _KEPT_STATUS else (seen,)
+
+
+def came_undue(attempt: Attempt, check: Check) -> bool:
+    """Whether an event was taken where there was to be none: the page's own call has led to it."""
+    call = attempt.culprit
+    if call is None or call.name not in TAKING or call.name == attempt.page_call:
+        return False
+    return check.seen == SUCCESS and check.expected == (_NOTHING_TAKEN[call.name],)
+
+
+def _is_missing_completion(check: Check) -> bool:
+    return check.expected == (_COMPLETION,) and check.seen.startswith("no event")
 
 
 def _is_missing_event(check: Check, last: Call | None) -> bool:

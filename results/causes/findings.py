@@ -4,7 +4,7 @@
 from collections.abc import Collection, Iterator
 
 from results.causes.blocked import keys_of_blocked
-from results.causes.checks import keys_of_check
+from results.causes.checks import came_undue, keys_of_check
 from results.causes.crash_hang import key_of_crash, key_of_hang
 from results.causes.keys import Key
 from results.causes.shown import last_call
@@ -18,8 +18,11 @@ def keys_of(attempt: Attempt, harmless: Collection[str], broken: Collection[str]
     if attempt.blocked:
         yield from keys_of_blocked(attempt, harmless, broken)
         return
-    # Its first call that deviates is what broke; what it saw later follows from that.
-    if attempt.deviates_from and attempt.deviates_from not in harmless:
+    check = attempt.failed_check
+    undue = check is not None and came_undue(attempt, check)
+    # Its first call that deviates is what broke; what it saw later follows from that. What an event
+    # tells that was not to come is another matter.
+    if attempt.deviates_from and attempt.deviates_from not in harmless and not undue:
         call = attempt.deviating_call
         yield "model", attempt.deviates_from, call.name if call else ""
     if told := attempt.checked_deviation:
@@ -27,7 +30,6 @@ def keys_of(attempt: Attempt, harmless: Collection[str], broken: Collection[str]
         yield "told", *told.told
         if told.grants:
             yield "granted", *told.told
-    check = attempt.failed_check
     last = last_call(attempt)
     # What a case is blocked by is known by the clause that promises it.
     yield "clause", attempt.case

@@ -13,8 +13,12 @@ ANSWER = re.compile(r"DAT_\w+")
 EVENT = re.compile(
     r"DAT_(?:\w+_)?EVENT(?:_\w+)?$|DAT_ASYNC_ERROR_\w+$|DAT_\w+_EXTENSION_RANGE_BASE$"
 )
+# Calls that take an event, which shows what another call did.
+TAKING = ("dat_evd_dequeue", "dat_evd_wait")
 # No event came, where one of a connection was expected of a call.
 _MISSING = re.compile(r"no event\b")
+# The function that the header makes of a call, by which the registry knows it.
+_MACROS = {"dat_ia_openv": "dat_ia_open"}
 _OF_CONNECTION = "DAT_CONNECTION_"
 
 
@@ -66,4 +70,4 @@ def call_of(attempt: Attempt) -> str:
     if crashed_beside(attempt):
         return ""
     call = attempt.culprit or last_call(attempt)
-    return call.name if call else ""
+    return _MACROS.get(call.name, call.name) if call else ""

@@ -14,6 +14,9 @@ from tests.reports.causes.cause_records import blocked, by_condition, failing, g
 from tests.reports.html_page import Page
 from tests.reports.synthetic_run import Record, SyntheticRun, call, check
 
+COMPLETION = "DAT_DTO_COMPLETION_EVENT"
+EVENT = "DAT_CONNECTION_EVENT_"
+
 
 def missing(name: str, line: int, event: str) -> Record:
     seen = f"no event within {line} ms"
@@ -38,6 +41,18 @@ def by_bytes(line: int, seen: str) -> Record:
 def by_waiter(line: int, returned: str) -> Record:
     expected = ["a thread that waits"]
     return failing("dat_cno_wait", line, f"it returned {returned}", text="t", expected=expected)
+
+
+def of_status(
+    name: str, line: int, seen: str, wanted: str = "DAT_DTO_ERR_LOCAL_PROTECTION"
+) -> Record:
+    return failing(name, line, seen, text="dto.status == wanted", expected=[wanted])
+
+
+def told_status(name: str, line: int, seen: str) -> Record:
+    text = "dto->status == wanted"
+    said = f"the status is {seen}, not DAT_DTO_ERR_LOCAL_PROTECTION"
+    return failing(name, line, said, text=text, expected=[text])
 
 
 @pytest.mark.parametrize(
@@ -87,6 +102,43 @@ def by_waiter(line: int, returned: str) -> Record:
             by_bytes(9, "the receive does not hold the message"),
         ),
         (by_bytes(7, "the message came damaged"), by_bytes(9, "the first segment did not come")),
+        # A completion that names another EP, whatever was posted where.
+        (
+            failing("dat_ep_reset", 7, "the completion names another EP", text="a == b"),
+            failing("dat_srq_post_recv", 9, "a completion names the SRQ, and not the EP", text="c"),
+        ),
+        # An error that is not looked for, and one that is told for several.
+        (
+            of_status("dat_ep_create", 7, "DAT_DTO_SUCCESS"),
+            told_status("dat_ep_post_send", 9, "DAT_DTO_SUCCESS"),
+        ),
+        (
+            of_status("dat_srq_create", 7, "DAT_DTO_ERR_LOCAL_EP"),
+            of_status("dat_lmr_free", 9, "DAT_DTO_ERR_LOCAL_EP", "DAT_DTO_ERR_LOCAL_LENGTH"),
+        ),
+        # A change that is granted and not made, however it is seen.
+        (
+            failing("dat_ep_modify", 7, "granted, and not done", text="shown", expected=["shown"]),
+            failing("dat_ep_modify", 9, "max_size was not changed", text="c", expected=["c"]),
+        ),
+        # A completion that does not come, at two sites.
+        (
+            failing("dat_ep_post_recv", 7, "no event within 3 ms", expected=[COMPLETION]),
+            failing("dat_ep_post_recv", 9, "no event within 8 ms", expected=[COMPLETION]),
+        ),
+        # The function that the header makes of a call, and the call.
+        (refused("dat_ia_openv", 7, "DAT_SUCCESS"), refused("dat_ia_open", 9, "DAT_SUCCESS")),
+        # The wrong event of a connection, by a check of its number and by a condition.
+        (
+            failing("dat_evd_wait", 7, f"{EVENT}PEER_REJECTED", expected=[f"{EVENT}TIMED_OUT"]),
+            failing(
+                "dat_ep_connect",
+                9,
+                f"{EVENT}PEER_REJECTED tells that the peer is gone",
+                text=f"number == {EVENT}TIMED_OUT",
+                expected=[f"number == {EVENT}TIMED_OUT"],
+            ),
+        ),
     ],
 )
 def test_one_cause(tmp_path: Path, one: Record, other: Record) -> None:
@@ -117,6 +169,11 @@ def test_one_cause(tmp_path: Path, one: Record, other: Record) -> None:
         (
             by_bytes(7, "byte 0 of 9 is 0x0b, not 0xf4"),
             by_bytes(9, "byte 0 of the vector, behind the 9, was written"),
+        ),
+        # At one place, an error that is not looked for, and another one that is told for it.
+        (
+            told_status("dat_ep_post_send", 7, "DAT_DTO_SUCCESS"),
+            told_status("dat_ep_post_send", 7, "DAT_DTO_ERR_LOCAL_EP"),
         ),
         # Two fields of one answer.
         (
@@ -266,6 +323,19 @@ def test_a_connection_that_is_not_made_is_a_cause_of_one_call(tmp_path: Path) ->
     one, other = of_event("dat_srq_resize", 3, *lost), of_event("dat_srq_query", 3, *lost)
     other["checks"][0]["text"] = "connection behind dat_srq_query"
     assert groups(tmp_path, ("FAIL", one), ("FAIL", other)) == [["0"], ["1"]]
+
+
+def test_an_event_that_was_not_to_come_is_of_the_call_that_led_to_it(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    text = "dat_evd_dequeue(...)"
+    for page in ("dat_cr_accept", "dat_ep_disconnect"):
+        calls = [call(1, page), call(2, "dat_evd_dequeue")]
+        told = check(text, ok=False, expected=["DAT_QUEUE_EMPTY"], seen="DAT_SUCCESS", line=7)
+        run.case(page, "FAIL", {"page": page}, calls=calls, checks=[told | {"calls": 2}])
+    assert [cause.name for cause in causes(load(run.write(tmp_path)))] == [
+        f"{page}, seen in dat_evd_dequeue: expected DAT_QUEUE_EMPTY, saw DAT_SUCCESS"
+        for page in ("dat_cr_accept", "dat_ep_disconnect")
+    ]
 
 
 def test_a_loop_over_kinds_shows_one_cause_for_each_answer(tmp_path: Path) -> None:
