@@ -8,6 +8,7 @@ from results.causes.checks import (
     OTHER_BYTES,
     OTHER_EP,
     UNWRITTEN,
+    is_missing_completion,
     keys_of_event,
     refusal_of,
 )
@@ -48,6 +49,8 @@ def keys_of_blocked(
 def _keys_of_step(attempt: Attempt) -> Iterator[Key]:
     """The same of a step that saw a wrong answer, event or value."""
     check = attempt.failed_check
+    if check is not None and is_missing_completion(check):
+        yield "missing", attempt.blocked, check.expected
     if check is not None and is_of_event(check):
         yield from keys_of_event(check, attempt.blocked)
     elif ANSWER.match(attempt.refusal):

@@ -84,7 +84,7 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
         yield "site", check.file, check.line, last.name if last else ""
         if culprit:
             yield "site", check.file, check.line, culprit.name
-    if is_missing_connection(check) or _is_missing_completion(check):
+    if is_missing_connection(check) or is_missing_completion(check):
         # However the case looked for it.
         yield "missing", call, tuple(name.split(" ")[0] for name in check.expected)
     if UNWRITTEN.match(check.seen):
@@ -151,7 +151,7 @@ def came_undue(attempt: Attempt, check: Check) -> bool:
     return check.seen == SUCCESS and check.expected == (_NOTHING_TAKEN[call.name],)
 
 
-def _is_missing_completion(check: Check) -> bool:
+def is_missing_completion(check: Check) -> bool:
     return check.expected == (_COMPLETION,) and check.seen.startswith("no event")
 
 

@@ -338,6 +338,17 @@ def test_an_event_that_was_not_to_come_is_of_the_call_that_led_to_it(tmp_path: P
     ]
 
 
+def test_a_completion_that_does_not_come_is_of_the_call_that_it_blocks(tmp_path: Path) -> None:
+    fails = failing("dat_ep_post_recv", 7, "no event within 8 ms", expected=[COMPLETION])
+    step = {"call": "dat_ep_post_recv", "saw": "no event within 3 ms"}
+    lost = check("event", ok=False, expected=[COMPLETION], seen="no event within 3 ms")
+    run = SyntheticRun(modes=(1,))
+    run.case("fails", "FAIL", **fails)
+    run.case("waits", "BLOCKED", reason="no event", blocked=step, checks=[lost])
+    (cause,) = causes(load(run.write(tmp_path)))
+    assert cause.extent == "1 clause, and blocks 1 more"
+
+
 def test_a_loop_over_kinds_shows_one_cause_for_each_answer(tmp_path: Path) -> None:
     def left(ret: str) -> Record:
         told = failing("dat_srq_query", 7, ret, expected=["DAT_SUCCESS"], text="kind->make(...)")
