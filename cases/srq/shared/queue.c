@@ -332,7 +332,7 @@ void expect_traffic(struct test *t, struct queue *queue, struct flow *flow, int 
 void expect_count(struct test *t, DAT_COUNT dto_count, DAT_COUNT wanted)
 {
         if (dto_count == DAT_VALUE_UNKNOWN)
-                note(t, "the count is declared supported, and was not told");
+                note(t, "DAT_VALUE_UNKNOWN was returned for a count (SRQ-10)");
         else
                 expect_eq(dto_count, wanted);
 }
