@@ -7,6 +7,7 @@
 
 #include "case/object_state.h"
 #include "case/test.h"
+#include "evidence/trace.h"
 
 #define TEXT_MAX 128
 
@@ -103,6 +104,20 @@ static void ended_apart(struct test *t, const struct check_site *site)
         check_seen(t, site, true, false, "", "an answer", "the call ended its process");
 }
 
+/* A site whose text names the call that was made since, where it names a helper of the case. */
+static struct check_site site_of_made(const struct check_site *site, uint64_t before,
+                                      char text[TEXT_MAX])
+{
+        const char *made = trace_count() > before ? trace_name_of(trace_count()) : NULL;
+        struct check_site named = *site;
+
+        if (!made || strncmp(site->text, "dat_", 4) == 0)
+                return named;
+        snprintf(text, TEXT_MAX, "%s of a handle that is gone", made);
+        named.text = text;
+        return named;
+}
+
 /*
  * Returns whether the call came back, or need not. GEN-1: by DAT 2.0 the registry itself follows
  * the handle, and may die of it.
@@ -110,12 +125,15 @@ static void ended_apart(struct test *t, const struct check_site *site)
 static bool answered_apart(struct test *t, const struct check_site *site,
                            DAT_RETURN (*call)(void *arg), void *arg, DAT_RETURN refused)
 {
+        uint64_t before = trace_count();
         DAT_RETURN ret = refused;
         bool came_back = subprocess_call(t, call, arg, &ret);
         bool says_why = !dat_is(ret, DAT_SUCCESS) && !dat_is(ret, DAT_INTERNAL_ERROR);
+        char text[TEXT_MAX];
+        struct check_site named = site_of_made(site, before, text);
 
         if (came_back)
-                check_expect_or_note(t, site, ret, refused, says_why ? &ret : &refused, 1);
+                check_expect_or_note(t, &named, ret, refused, says_why ? &ret : &refused, 1);
         else if (REGISTRY_FOLLOWS_HANDLES)
                 note(t, "the call ended its process, as it may by DAT 2.0 (GEN-1)");
         return came_back || REGISTRY_FOLLOWS_HANDLES;

@@ -336,6 +336,11 @@ def test_a_live_object_that_a_call_has_freed_is_not_freed_again(agent: Agent) ->
     assert not [text for text in outcome.texts("record") if "in teardown" in text]
 
 
+def test_a_handle_that_is_gone_is_told_by_the_call_that_took_it(agent: Agent) -> None:
+    outcome = agent.run("harness/uses_a_live_one")
+    assert outcome.reason.startswith("dat_pz_free of a handle that is gone returned DAT_SUCCESS")
+
+
 def test_every_free_fails(agent_on: MakeAgent) -> None:
     """What is refused after the first may be refused for it, and so may what is left open."""
     agent = agent_on("free=fail open=leak")

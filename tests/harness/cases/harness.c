@@ -488,3 +488,16 @@ CASE_WITH(harness, frees_a_live_one_too, .needs = 0)
         own_process = getpid();
         expect_stale(free_or_crash, pz_new(t), gone);
 }
+
+static DAT_RETURN free_zone(void *pz)
+{
+        return dat_pz_free(pz);
+}
+
+/* As a provider that takes a handle that is gone. */
+CASE_WITH(harness, uses_a_live_one, .needs = 0)
+{
+        DAT_PZ_HANDLE pz = pz_new(t);
+
+        expect_stale(free_zone, pz, pz);
+}
