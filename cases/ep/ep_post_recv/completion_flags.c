@@ -3,6 +3,7 @@
 #include "cases/ep/ep_post_recv/fixtures.h"
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transfer.h"
+#include "cases/ep/shared/transitions.h"
 #include "cases/shared/bits.h"
 #include "clauses/ep_post_recv.h"
 
@@ -137,19 +138,39 @@ static void expect_woken_by_second(struct test *t, struct line *line, struct wai
         expect_arrivals(t, line, 1);
 }
 
-CASE(ep_post_recv, unsignalled_wakes_nobody)
+/* A case about waiters asks this of a connection, which it leaves without a posted receive. */
+typedef void waking(struct test *t, struct line *line);
+
+/* Asks it of a connection, and of the next one of the same EPs. */
+static void ask_twice(struct test *t, DAT_COMPLETION_FLAGS recv_flags, waking *ask)
 {
-        struct line line = line_with(t, .recv_flags = UNSIGNAL);
+        struct loop loop = transfer_with(t, .recv_flags = recv_flags);
+        struct line line = line_between(t, loop.active, loop.passive, LINE_SLOTS);
+
+        ask(t, &line);
+        must_end(t, &loop);
+        ep_join_anew(t, &loop);
+        line = line_between(t, loop.active, loop.passive, LINE_SLOTS);
+        ask(t, &line);
+}
+
+static void ask_unsignalled(struct test *t, struct line *line)
+{
         struct waiter *waiter;
 
-        expect(line_recv(&line, UNSIGNAL), DAT_SUCCESS);
-        expect(line_recv(&line, PLAIN), DAT_SUCCESS);
-        waiter = wait_on_evd(t, ep_recv_evd(t, line.to), DAT_TIMEOUT_INFINITE, 1);
+        expect(line_recv(line, UNSIGNAL), DAT_SUCCESS);
+        expect(line_recv(line, PLAIN), DAT_SUCCESS);
+        waiter = wait_on_evd(t, ep_recv_evd(t, line->to), DAT_TIMEOUT_INFINITE, 1);
         must_wait(waiter);
-        must(line_send(&line, PLAIN));
+        must(line_send(line, PLAIN));
         expect_asleep(waiter);
-        must(line_send(&line, PLAIN));
-        expect_woken_by_second(t, &line, waiter);
+        must(line_send(line, PLAIN));
+        expect_woken_by_second(t, line, waiter);
+}
+
+CASE(ep_post_recv, unsignalled_wakes_nobody)
+{
+        ask_twice(t, UNSIGNAL, ask_unsignalled);
 }
 
 /* More unsignalled receives than the EP has places for do not silence a later plain one. */
@@ -216,39 +237,46 @@ FAMILY(ep_post_recv, unsignalled_vector_wakes_nobody, unheard)
         expect_completion(evd, .ep = loop.passive, .cookie = 1, .length = length);
 }
 
-CASE(ep_post_recv, unsolicited_wakes_nobody)
+static void ask_unsolicited(struct test *t, struct line *line)
 {
-        struct line line = line_with(t, .recv_flags = SOLICITED);
         struct waiter *waiter;
 
-        expect(line_recv(&line, PLAIN), DAT_SUCCESS);
-        expect(line_recv(&line, PLAIN), DAT_SUCCESS);
-        waiter = wait_on_evd(t, ep_recv_evd(t, line.to), DAT_TIMEOUT_INFINITE, 1);
+        expect(line_recv(line, PLAIN), DAT_SUCCESS);
+        expect(line_recv(line, PLAIN), DAT_SUCCESS);
+        waiter = wait_on_evd(t, ep_recv_evd(t, line->to), DAT_TIMEOUT_INFINITE, 1);
         must_wait(waiter);
-        must(line_send(&line, PLAIN));
+        must(line_send(line, PLAIN));
         expect_asleep(waiter);
-        must(line_send(&line, SOLICITED));
-        expect_woken_by_second(t, &line, waiter);
+        must(line_send(line, SOLICITED));
+        expect_woken_by_second(t, line, waiter);
+}
+
+CASE(ep_post_recv, unsolicited_wakes_nobody)
+{
+        ask_twice(t, SOLICITED, ask_unsolicited);
+}
+
+static void ask_each(struct test *t, struct line *line)
+{
+        for (uint64_t i = 0; i < 3; i++) {
+                struct waiter *waiter;
+                struct woken woken;
+
+                expect(line_recv(line, PLAIN), DAT_SUCCESS);
+                waiter = wait_on_evd(t, ep_recv_evd(t, line->to), DAT_TIMEOUT_INFINITE, 1);
+                must_wait(waiter);
+                must(line_send(line, PLAIN));
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
+                completion_is(t, CHECK_SITE_("what woke the waiter"), &woken.event,
+                              &(struct completion){.ep = line->to, .cookie = i, .length = MESSAGE},
+                              true);
+        }
 }
 
 /* On an EP that is not configured so, a message needs no solicited wait to wake. */
 CASE(ep_post_recv, each_wakes)
 {
-        struct line line = line_with(t);
-
-        for (uint64_t i = 0; i < 3; i++) {
-                struct waiter *waiter;
-                struct woken woken;
-
-                expect(line_recv(&line, PLAIN), DAT_SUCCESS);
-                waiter = wait_on_evd(t, ep_recv_evd(t, line.to), DAT_TIMEOUT_INFINITE, 1);
-                must_wait(waiter);
-                must(line_send(&line, PLAIN));
-                woken = expect_awake(waiter);
-                expect(woken.ret, DAT_SUCCESS);
-                expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
-                completion_is(t, CHECK_SITE_("what woke the waiter"), &woken.event,
-                              &(struct completion){.ep = line.to, .cookie = i, .length = MESSAGE},
-                              true);
-        }
+        ask_twice(t, PLAIN, ask_each);
 }

@@ -168,24 +168,32 @@ static const struct flagged solicitations[] = {
 
 FAMILY(ep_post_send, solicited_wakes, solicitations)
 {
-        struct line line = line_with(t, .recv_flags = SOLICITED, .request_flags = row->of_ep);
-        DAT_EVD_HANDLE evd = ep_recv_evd(t, line.to);
-        struct waiter *waiter;
-        struct woken woken;
+        struct loop loop = transfer_with(t, .recv_flags = SOLICITED, .request_flags = row->of_ep);
 
-        must_line_recv(t, &line, 2);
-        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
-        must_wait(waiter);
-        expect(line_send(&line, PLAIN), DAT_SUCCESS);
-        expect(line_send(&line, row->flags), DAT_SUCCESS);
-        woken = expect_awake(waiter);
+        for (int connection = 0; connection < 2; connection++) {
+                struct line line = line_between(t, loop.active, loop.passive, LINE_SLOTS);
+                struct waiter *waiter;
+                struct woken woken;
 
-        expect(woken.ret, DAT_SUCCESS);
-        expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
-        completion_is(t, CHECK_SITE_("what woke the waiter"), &woken.event,
-                      &(struct completion){.ep = line.to, .cookie = 0, .length = MESSAGE}, true);
-        line.arrived = 1;
-        expect_arrivals(t, &line, 1);
+                must_line_recv(t, &line, 2);
+                waiter = wait_on_evd(t, ep_recv_evd(t, line.to), DAT_TIMEOUT_INFINITE, 1);
+                must_wait(waiter);
+                expect(line_send(&line, PLAIN), DAT_SUCCESS);
+                expect(line_send(&line, row->flags), DAT_SUCCESS);
+                woken = expect_awake(waiter);
+
+                expect(woken.ret, DAT_SUCCESS);
+                expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
+                completion_is(t, CHECK_SITE_("what woke the waiter"), &woken.event,
+                              &(struct completion){.ep = line.to, .cookie = 0, .length = MESSAGE},
+                              true);
+                line.arrived = 1;
+                expect_arrivals(t, &line, 1);
+                if (connection)
+                        break;
+                must_end(t, &loop);
+                ep_join_anew(t, &loop);
+        }
 }
 
 /* Messages of all shapes, for flags that are to act whatever is sent with them. */
@@ -305,26 +313,36 @@ CASE(ep_post_send, solicited_empty_wakes)
 
 CASE(ep_post_send, unsignalled_wakes_nobody)
 {
-        struct line line = line_with(t, .request_flags = UNSIGNAL);
-        DAT_EVD_HANDLE evd = ep_request_evd(t, line.from);
-        struct waiter *waiter;
-        struct woken woken;
+        struct loop loop = transfer_with(t, .request_flags = UNSIGNAL);
+        DAT_EVD_HANDLE evd = ep_request_evd(t, loop.active);
 
-        must_line_recv(t, &line, 2);
-        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
-        must_wait(waiter);
-        expect(line_send(&line, UNSIGNAL), DAT_SUCCESS);
-        expect_arrivals(t, &line, 1);
-        expect_asleep(waiter);
-        expect(line_send(&line, PLAIN), DAT_SUCCESS);
-        woken = expect_awake(waiter);
+        for (int connection = 0; connection < 2; connection++) {
+                struct line line = line_between(t, loop.active, loop.passive, LINE_SLOTS);
+                struct waiter *waiter;
+                struct woken woken;
 
-        expect(woken.ret, DAT_SUCCESS);
-        expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
-        completion_is(t, CHECK_SITE_("what the waiter was given"), &woken.event,
-                      &(struct completion){.ep = line.from, .cookie = 0, .length = MESSAGE}, true);
-        line.complete = 1;
-        expect_sends_complete(t, &line, 1);
+                must_line_recv(t, &line, 2);
+                waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+                must_wait(waiter);
+                expect(line_send(&line, UNSIGNAL), DAT_SUCCESS);
+                expect_arrivals(t, &line, 1);
+                expect_asleep(waiter);
+                expect(line_send(&line, PLAIN), DAT_SUCCESS);
+                woken = expect_awake(waiter);
+
+                expect(woken.ret, DAT_SUCCESS);
+                expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
+                completion_is(t, CHECK_SITE_("what the waiter was given"), &woken.event,
+                              &(struct completion){.ep = line.from, .cookie = 0, .length = MESSAGE},
+                              true);
+                line.complete = 1;
+                expect_sends_complete(t, &line, 1);
+                if (connection)
+                        break;
+                expect_arrivals(t, &line, 1);
+                must_end(t, &loop);
+                ep_join_anew(t, &loop);
+        }
 }
 
 /* More suppressed sends than the EVD has places leave it room for the reported ones. */

@@ -58,10 +58,78 @@ static void expect_woken(struct test *t, struct queue *queue, struct flow *flow,
         check_woken(t, queue, flow, &woken, threshold);
 }
 
-static void send_solicited(struct flow *flow)
+static void send_flagged(struct flow *flow, DAT_COMPLETION_FLAGS flags)
 {
-        peer_send(flow->end, .length = LONG_MESSAGE, .first = flow->sent++,
-                  .flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+        peer_send(flow->end, .length = flow->length, .first = flow->sent++, .flags = flags);
+}
+
+/*
+ * Asks it of the flow's connection, and of the next one of its EP. Each time it leaves no receive
+ * posted.
+ */
+static void ask_twice(struct test *t, struct queue *queue, struct flow *flow,
+                      void (*ask)(struct test *t, struct queue *queue, struct flow *flow,
+                                  DAT_COMPLETION_FLAGS sends),
+                      DAT_COMPLETION_FLAGS sends)
+{
+        ask(t, queue, flow, sends);
+        flow_break(t, flow);
+        must(dat_ep_reset(flow->ep));
+        flow->end = must_connect(flow->ep);
+        flow->sent = 0;
+        flow->received = 0;
+        ask(t, queue, flow, sends);
+}
+
+/* Each of several messages wakes a waiter of its own. */
+static void ask_woken(struct test *t, struct queue *queue, struct flow *flow,
+                      DAT_COMPLETION_FLAGS sends)
+{
+        expect_posts(t, queue, TRIES);
+        for (int i = 0; i < TRIES; i++) {
+                struct waiter *waiter = wait_for(t, flow, 1);
+
+                send_flagged(flow, sends);
+                expect_woken(t, queue, flow, waiter, 1);
+        }
+}
+
+/* All messages but the one that is sent with the flag let the waiter sleep. */
+static void ask_asleep(struct test *t, struct queue *queue, struct flow *flow,
+                       DAT_COMPLETION_FLAGS sends)
+{
+        struct waiter *waiter;
+        struct woken woken;
+
+        expect_posts(t, queue, 8);
+        waiter = wait_for(t, flow, 1);
+        flow_send(flow, 7);
+        peer_wait_sent(flow->end);
+        expect_asleep(waiter);
+
+        send_flagged(flow, sends);
+        woken = must_awake(waiter);
+        check_woken(t, queue, flow, &woken, 1);
+        expect_messages(t, queue, flow, 7);
+}
+
+/* The waiter sleeps until the last of three messages is there. */
+static void ask_below_threshold(struct test *t, struct queue *queue, struct flow *flow,
+                                DAT_COMPLETION_FLAGS sends)
+{
+        struct waiter *waiter;
+        struct woken woken;
+
+        expect_posts(t, queue, 3);
+        waiter = wait_for(t, flow, 3);
+        flow_send(flow, 2);
+        peer_wait_sent(flow->end);
+        expect_asleep(waiter);
+
+        send_flagged(flow, sends);
+        woken = must_awake(waiter);
+        check_woken(t, queue, flow, &woken, 3);
+        expect_messages(t, queue, flow, 2);
 }
 
 static const struct signal {
@@ -83,14 +151,7 @@ FAMILY(srq_post_recv, signals, signals)
         struct queue queue;
         struct flow flow = flow_signalled(t, &queue, row->receives);
 
-        expect_posts(t, &queue, TRIES);
-        for (int i = 0; i < TRIES; i++) {
-                struct waiter *waiter = wait_for(t, &flow, 1);
-
-                peer_send(flow.end, .length = LONG_MESSAGE, .first = flow.sent++,
-                          .flags = row->sends);
-                expect_woken(t, &queue, &flow, waiter, 1);
-        }
+        ask_twice(t, &queue, &flow, ask_woken, row->sends);
 }
 
 CASE(srq_post_recv, solicited_signals)
@@ -98,13 +159,7 @@ CASE(srq_post_recv, solicited_signals)
         struct queue queue;
         struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
 
-        expect_posts(t, &queue, TRIES);
-        for (int i = 0; i < TRIES; i++) {
-                struct waiter *waiter = wait_for(t, &flow, 1);
-
-                send_solicited(&flow);
-                expect_woken(t, &queue, &flow, waiter, 1);
-        }
+        ask_twice(t, &queue, &flow, ask_woken, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
 }
 
 /* That they came while the waiter slept, the solicited one behind them shows. */
@@ -112,38 +167,16 @@ CASE(srq_post_recv, unsolicited_waits)
 {
         struct queue queue;
         struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
-        struct waiter *waiter;
-        struct woken woken;
 
-        expect_posts(t, &queue, 8);
-        waiter = wait_for(t, &flow, 1);
-        flow_send(&flow, 7);
-        peer_wait_sent(flow.end);
-        expect_asleep(waiter);
-
-        send_solicited(&flow);
-        woken = must_awake(waiter);
-        check_woken(t, &queue, &flow, &woken, 1);
-        expect_messages(t, &queue, &flow, 7);
+        ask_twice(t, &queue, &flow, ask_asleep, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
 }
 
 CASE(srq_post_recv, threshold_waits)
 {
         struct queue queue;
         struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
-        struct waiter *waiter;
-        struct woken woken;
 
-        expect_posts(t, &queue, 3);
-        waiter = wait_for(t, &flow, 3);
-        flow_send(&flow, 2);
-        peer_wait_sent(flow.end);
-        expect_asleep(waiter);
-
-        flow_send(&flow, 1);
-        woken = must_awake(waiter);
-        check_woken(t, &queue, &flow, &woken, 3);
-        expect_messages(t, &queue, &flow, 2);
+        ask_twice(t, &queue, &flow, ask_below_threshold, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 CASE(srq_post_recv, threshold_signals)
@@ -191,8 +224,7 @@ FAMILY(srq_post_recv, flags_of_each_ep, soliciting)
                 expect_woken(t, &queue, plain, waiter, 1);
         }
         expect_asleep(sleeper);
-        peer_send(solicited->end, .length = queue.length, .first = solicited->sent++,
-                  .flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+        send_flagged(solicited, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
         expect_woken(t, &queue, solicited, sleeper, 1);
         expect_messages(t, &queue, solicited, 1);
 }
