@@ -134,6 +134,22 @@ CASE(evd_clear_unwaitable, keeps_notification)
         }
 }
 
+static DAT_RETURN clear_unwaitable(struct test *t, DAT_EVD_HANDLE evd)
+{
+        (void)t;
+        return dat_evd_clear_unwaitable(evd);
+}
+
+CASE(evd_clear_unwaitable, notices_go_on)
+{
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_in(t, kind, unwaitable, cno);
+
+                expect_notices_go_on(t, &source, cno, clear_unwaitable);
+        }
+}
+
 CASE(evd_clear_unwaitable, again_and_again)
 {
         DAT_EVD_HANDLE evd = evd_in(t, unwaitable, DAT_HANDLE_NULL);

@@ -283,6 +283,22 @@ CASE(evd_resize, keeps_trigger)
         }
 }
 
+static DAT_RETURN grow_evd(struct test *t, DAT_EVD_HANDLE evd)
+{
+        return dat_evd_resize(evd, places_above(t, evd, 8));
+}
+
+CASE(evd_resize, notices_go_on)
+{
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_new(t, kind, cno);
+
+                must(dat_evd_enable(source.evd));
+                expect_notices_go_on(t, &source, cno, grow_evd);
+        }
+}
+
 CASE(evd_resize, keeps_waiter)
 {
         EACH_SOURCE (kind) {

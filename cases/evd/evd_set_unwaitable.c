@@ -131,6 +131,22 @@ CASE(evd_set_unwaitable, keeps_notification)
         }
 }
 
+static DAT_RETURN make_unwaitable(struct test *t, DAT_EVD_HANDLE evd)
+{
+        (void)t;
+        return dat_evd_set_unwaitable(evd);
+}
+
+CASE(evd_set_unwaitable, notices_go_on)
+{
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_in(t, kind, plain, cno);
+
+                expect_notices_go_on(t, &source, cno, make_unwaitable);
+        }
+}
+
 CASE(evd_set_unwaitable, events_come)
 {
         EACH_SOURCE (kind) {

@@ -43,6 +43,19 @@ FAMILY(evd_wait, time_out, patiences)
         }
 }
 
+#define OVER_A_SECOND_US 1234567
+
+CASE(evd_wait, time_out_over_a_second)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        struct waiter *waiter = wait_on_evd(t, evd, OVER_A_SECOND_US, 1);
+        struct woken woken = expect_awake(waiter);
+
+        expect(woken.ret, DAT_TIMEOUT_EXPIRED);
+        expect_that(woken.us >= OVER_A_SECOND_US, "back after %llu us, before the %d us were over",
+                    (unsigned long long)woken.us, OVER_A_SECOND_US);
+}
+
 #define PATIENCE_US 400000 /* longer than the time between two events */
 #define BETWEEN     2      /* quiet periods */
 
