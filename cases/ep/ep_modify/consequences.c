@@ -535,16 +535,27 @@ static void expect_message(struct test *t, DAT_EP_HANDLE ep, const struct buf *b
                     (int)sequence);
 }
 
+static void expect_flush(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
+
+        expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
+}
+
+/* Of two receives the first gets a message, and the other one the end of the connection. */
 FAMILY(ep_modify, with_posted_receive, beside_receives)
 {
         struct ep_change change = unconnected(t, row->parameter);
         struct buf *buf = buf_with(t);
 
         must(post_recv(change.ep, buf));
+        must(post_recv(change.ep, buf_with(t)));
 
         expect_ep_change(t, &change);
         peer_send(expect_connect(change.ep), .length = MESSAGE);
         expect_message(t, change.ep, buf, 0);
+        must(dat_ep_disconnect(change.ep, DAT_CLOSE_ABRUPT_FLAG));
+        expect_flush(t, ep_recv_evd(t, change.ep));
 }
 
 /* Granted or not (EP-53), the receives that were posted serve. */
@@ -660,13 +671,6 @@ CASE(ep_modify, leaves_connect_evd)
 
         expect_connect(change.ep);
         expect_quiet(old);
-}
-
-static void expect_flush(struct test *t, DAT_EVD_HANDLE evd)
-{
-        DAT_EVENT event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
-
-        expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
 }
 
 /*
