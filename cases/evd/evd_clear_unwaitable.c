@@ -146,7 +146,7 @@ CASE(evd_clear_unwaitable, notices_go_on)
                 DAT_CNO_HANDLE cno = cno_new(t);
                 struct source source = source_in(t, kind, unwaitable, cno);
 
-                expect_notices_go_on(t, &source, cno, clear_unwaitable);
+                expect_notices_go_on(t, &source, cno, clear_unwaitable, false);
         }
 }
 

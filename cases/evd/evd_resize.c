@@ -295,7 +295,7 @@ CASE(evd_resize, notices_go_on)
                 struct source source = source_new(t, kind, cno);
 
                 must(dat_evd_enable(source.evd));
-                expect_notices_go_on(t, &source, cno, grow_evd);
+                expect_notices_go_on(t, &source, cno, grow_evd, true);
         }
 }
 

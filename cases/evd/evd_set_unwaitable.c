@@ -143,7 +143,7 @@ CASE(evd_set_unwaitable, notices_go_on)
                 DAT_CNO_HANDLE cno = cno_new(t);
                 struct source source = source_in(t, kind, plain, cno);
 
-                expect_notices_go_on(t, &source, cno, make_unwaitable);
+                expect_notices_go_on(t, &source, cno, make_unwaitable, false);
         }
 }
 
