@@ -22,6 +22,8 @@
 #define PAGE_PRESENT (UINT64_C(1) << 63)
 #define PAGE_SWAPPED (UINT64_C(1) << 62)
 #define PAGE_OF_FILE (UINT64_C(1) << 61)
+/* The page's number in the machine's memory; 0 where the agent is not told. */
+#define PAGE_FRAME ((UINT64_C(1) << 55) - 1)
 
 /* A part of the program that no process of it writes to, once it is loaded. */
 struct part {
@@ -59,6 +61,13 @@ static int find_parts(struct dl_phdr_info *info, size_t size, void *context)
         }
         return 1;
 }
+
+/* What the kernel tells of a child's memory, and of this process's. */
+struct child_view {
+        int pagemap;
+        int memory;
+        int our_pagemap;
+};
 
 static const struct program *own(void)
 {
@@ -148,6 +157,23 @@ static bool same_mappings(FILE *ours, FILE *theirs)
         return true;
 }
 
+/* Reads what `pagemap` has of `count` pages from `at` on. */
+static bool read_entries(int pagemap, uintptr_t at, size_t count, uint64_t entries[static BLOCK])
+{
+        size_t size = count * sizeof(entries[0]);
+        off_t where = (off_t)(at / own()->page * sizeof(entries[0]));
+
+        return pread(pagemap, entries, size, where) == (ssize_t)size;
+}
+
+/* The pages of a part from `at` on, as many as are looked at in one read. */
+static size_t block_of(const struct part *part, uintptr_t at)
+{
+        size_t left = (part->end - at) / own()->page;
+
+        return left < BLOCK ? left : BLOCK;
+}
+
 /* The first page of a part that is no page of the file any more; 0 if there is none. */
 static uintptr_t written_page(int pagemap, const struct part *part)
 {
@@ -155,12 +181,9 @@ static uintptr_t written_page(int pagemap, const struct part *part)
 
         for (uintptr_t at = part->begin; at < part->end; at += BLOCK * page) {
                 uint64_t entries[BLOCK];
-                size_t left = (part->end - at) / page;
-                size_t count = left < BLOCK ? left : BLOCK;
-                off_t where = (off_t)(at / page * sizeof(entries[0]));
+                size_t count = block_of(part, at);
 
-                if (pread(pagemap, entries, count * sizeof(entries[0]), where) !=
-                    (ssize_t)(count * sizeof(entries[0])))
+                if (!read_entries(pagemap, at, count, entries))
                         return at;
                 for (size_t i = 0; i < count; i++)
                         if (entries[i] & (PAGE_PRESENT | PAGE_SWAPPED) &&
@@ -187,32 +210,57 @@ __attribute__((no_sanitize("address"))) static bool is_same(const uint64_t *ours
         return !differing;
 }
 
-/* The first page of a part whose bytes are not this process's; 0 if there is none. */
-static uintptr_t differing_page(int memory, const struct part *part)
+static bool same_page(int memory, uintptr_t at)
 {
         size_t page = own()->page;
         uint64_t words[2048];
-        size_t step = sizeof(words) - sizeof(words) % page;
+        const unsigned char *ours = (const void *)at; /* NOLINT(performance-no-int-to-ptr) */
 
-        for (uintptr_t at = part->begin; step && at < part->end; at += step) {
-                size_t size = part->end - at < step ? part->end - at : step;
-                const void *ours = (const void *)at; /* NOLINT(performance-no-int-to-ptr) */
+        for (size_t done = 0; done < page; done += sizeof(words)) {
+                size_t size = page - done < sizeof(words) ? page - done : sizeof(words);
 
-                if (pread(memory, words, size, (off_t)at) != (ssize_t)size ||
-                    !is_same(ours, words, size / sizeof(words[0])))
-                        return at;
+                if (pread(memory, words, size, (off_t)(at + done)) != (ssize_t)size ||
+                    !is_same((const void *)(ours + done), words, size / sizeof(words[0])))
+                        return false;
+        }
+        return true;
+}
+
+/* A page that no process has written to since the fork is one and the same page of both. */
+static bool is_one(uint64_t our, uint64_t their)
+{
+        return our & their & PAGE_PRESENT && our & PAGE_FRAME &&
+               (our & PAGE_FRAME) == (their & PAGE_FRAME);
+}
+
+/* The first page of a part whose bytes are not this process's; 0 if there is none. */
+static uintptr_t differing_page(const struct child_view *child, const struct part *part)
+{
+        size_t page = own()->page;
+
+        for (uintptr_t at = part->begin; at < part->end; at += BLOCK * page) {
+                uint64_t our[BLOCK];
+                uint64_t their[BLOCK];
+                size_t count = block_of(part, at);
+                bool told = read_entries(child->our_pagemap, at, count, our) &&
+                            read_entries(child->pagemap, at, count, their);
+
+                for (size_t i = 0; i < count; i++)
+                        if (!(told && is_one(our[i], their[i])) &&
+                            !same_page(child->memory, at + i * page))
+                                return at + i * page;
         }
         return 0;
 }
 
-static uintptr_t changed_page(int pagemap, int memory)
+static uintptr_t changed_page(const struct child_view *child)
 {
         const struct program *program = own();
 
         for (size_t i = 0; i < program->count; i++) {
                 const struct part *part = &program->parts[i];
-                uintptr_t at =
-                    part->relocated ? differing_page(memory, part) : written_page(pagemap, part);
+                uintptr_t at = part->relocated ? differing_page(child, part)
+                                               : written_page(child->pagemap, part);
 
                 if (at)
                         return at;
@@ -220,17 +268,28 @@ static uintptr_t changed_page(int pagemap, int memory)
         return 0;
 }
 
+static int open_below(int folder, const char *name)
+{
+        return folder < 0 ? -1 : openat(folder, name, O_RDONLY | O_CLOEXEC);
+}
+
+static void close_if_open(int fd)
+{
+        if (fd >= 0)
+                close(fd);
+}
+
 static FILE *open_maps(int folder)
 {
-        int fd = folder < 0 ? -1 : openat(folder, "maps", O_RDONLY | O_CLOEXEC);
+        int fd = open_below(folder, "maps");
 
         return fd < 0 ? NULL : fdopen(fd, "r");
 }
 
-static enum code_state compare(FILE *ours, FILE *theirs, int pagemap, int memory, char *text,
+static enum code_state compare(FILE *ours, FILE *theirs, const struct child_view *child, char *text,
                                size_t size)
 {
-        uintptr_t at = changed_page(pagemap, memory);
+        uintptr_t at = changed_page(child);
 
         if (at) {
                 snprintf(text, size,
@@ -246,21 +305,24 @@ static enum code_state compare(FILE *ours, FILE *theirs, int pagemap, int memory
 
 enum code_state code_of(pid_t pid, char *text, size_t size)
 {
+        int our_pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
         int folder = open_folder(pid);
         FILE *ours = fopen("/proc/self/maps", "re");
         FILE *theirs = open_maps(folder);
-        int pagemap = folder < 0 ? -1 : openat(folder, "pagemap", O_RDONLY | O_CLOEXEC);
-        int memory = folder < 0 ? -1 : openat(folder, "mem", O_RDONLY | O_CLOEXEC);
+        struct child_view child = {
+            .pagemap = open_below(folder, "pagemap"),
+            .memory = open_below(folder, "mem"),
+            .our_pagemap = our_pagemap,
+        };
         enum code_state state = CODE_UNSEEN;
 
-        if (ours && theirs && pagemap >= 0 && memory >= 0)
-                state = compare(ours, theirs, pagemap, memory, text, size);
+        if (ours && theirs && child.pagemap >= 0 && child.memory >= 0)
+                state = compare(ours, theirs, &child, text, size);
         else
                 snprintf(text, size, "%s", strerror(errno));
-        if (memory >= 0)
-                close(memory);
-        if (pagemap >= 0)
-                close(pagemap);
+        close_if_open(child.our_pagemap);
+        close_if_open(child.memory);
+        close_if_open(child.pagemap);
         if (theirs)
                 fclose(theirs);
         if (ours)
