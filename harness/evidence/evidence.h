@@ -205,7 +205,7 @@ const char *unasked_call(enum unasked call);
 /* What a probe process learned about the provider. */
 #define PROBE_LEFT_MAX     16
 #define PROBE_LEFT_TEXT    64
-#define PROBE_PRELOAD_MAX  4
+#define PROBE_PRELOAD_MAX  8
 #define PROBE_PATH_MAX     256
 #define PROBE_BUILD_ID_MAX 65
 
