@@ -12,7 +12,7 @@
 #define PAGE       4096
 /* The largest pages that a provider may register in whole. */
 #define ROUNDED_MOST (UINT64_C(2) << 20)
-#define WORD         8
+#define PATTERN      256
 
 #if UDAPL_CTS_API_MAJOR > 1
 static const struct test *made_for; /* the process's one case, once it has a buffer */
@@ -29,45 +29,47 @@ static unsigned char *mapped_start(const struct buf *buf)
         return buf->addr - PAGE;
 }
 
-static unsigned char guard_byte(const unsigned char *at)
+#define BYTE(n_)    (0xa5 ^ (n_))
+#define FOUR(n_)    BYTE(n_), BYTE((n_) + 1), BYTE((n_) + 2), BYTE((n_) + 3)
+#define SIXTEEN(n_) FOUR(n_), FOUR((n_) + 4), FOUR((n_) + 8), FOUR((n_) + 12)
+#define MANY(n_)    SIXTEEN(n_), SIXTEEN((n_) + 16), SIXTEEN((n_) + 32), SIXTEEN((n_) + 48)
+
+/* What a guard holds from a multiple of its length on: each byte depends on its address's last. */
+static const unsigned char guard_pattern[PATTERN] = {MANY(0), MANY(64), MANY(128), MANY(192)};
+
+static size_t shorter(size_t one, size_t other)
 {
-        return (unsigned char)(0xa5 ^ ((uintptr_t)at & 0xff));
+        return one < other ? one : other;
 }
 
-/* The eight bytes of a guard that begin at a multiple of eight. */
-static uint64_t guard_word(const unsigned char *at)
+/* The bytes from `from` on that are of one pattern, but none from `to` on. */
+static size_t of_pattern(const unsigned char *from, const unsigned char *to)
 {
-        static const unsigned char order[WORD] = {0, 1, 2, 3, 4, 5, 6, 7};
-        uint64_t word;
-
-        memcpy(&word, order, sizeof(word));
-        return word ^ UINT64_C(0x0101010101010101) * guard_byte(at);
+        return shorter((size_t)(to - from), PATTERN - (uintptr_t)from % PATTERN);
 }
 
-static bool is_guard_word(const unsigned char *at)
-{
-        uint64_t word;
-
-        memcpy(&word, at, sizeof(word));
-        return word == guard_word(at);
-}
-
-/* The first byte of [from, to) that is not the guard's, or `to`. Whole words go first. */
+/* The first byte of [from, to) that is not the guard's, or `to`. */
 static const unsigned char *first_damage(const unsigned char *from, const unsigned char *to)
 {
-        while (from < to && (uintptr_t)from % WORD && *from == guard_byte(from))
-                from++;
-        while ((uintptr_t)from % WORD == 0 && to - from >= WORD && is_guard_word(from))
-                from += WORD;
-        while (from < to && *from == guard_byte(from))
-                from++;
+        for (size_t size; from < to; from += size) {
+                const unsigned char *held = guard_pattern + (uintptr_t)from % PATTERN;
+
+                size = of_pattern(from, to);
+                if (memcmp(from, held, size) == 0)
+                        continue;
+                while (size-- && *from == *held++)
+                        from++;
+                return from;
+        }
         return from;
 }
 
 static void fill_guard(unsigned char *from, const unsigned char *to)
 {
-        for (; from < to; from++)
-                *from = guard_byte(from);
+        for (size_t size; from < to; from += size) {
+                size = of_pattern(from, to);
+                memcpy(from, guard_pattern + (uintptr_t)from % PATTERN, size);
+        }
 }
 
 static struct buf *buf_map(struct test *t, size_t length)

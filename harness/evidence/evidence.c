@@ -87,9 +87,19 @@ size_t evidence_entries(const struct evidence *evidence)
         return used;
 }
 
-/* Of a length that is fixed by its end, so that nothing can be appended. */
+/* A text to its end, which tells it from what follows. */
+static void add_text(struct sha256 *hash, const char *text, size_t size)
+{
+        static const char end;
+
+        sha256_add(hash, text, strnlen(text, size - 1));
+        sha256_add(hash, &end, 1);
+}
+
+/* Of what is read of a verdict: what stands behind the end of a text is no part of it. */
 static uint64_t seal(const struct sealed_verdict *verdict, const uint64_t *key)
 {
+        const struct blocked *blocked = &verdict->blocked;
         unsigned char digest[SHA256_SIZE];
         struct sha256 hash;
         uint64_t seal;
@@ -97,8 +107,12 @@ static uint64_t seal(const struct sealed_verdict *verdict, const uint64_t *key)
         sha256_begin(&hash);
         sha256_add(&hash, key, sizeof(*key));
         sha256_add(&hash, &verdict->verdict, sizeof(verdict->verdict));
-        sha256_add(&hash, verdict->reason, strnlen(verdict->reason, REASON_MAX - 1) + 1);
-        sha256_add(&hash, &verdict->blocked, sizeof(verdict->blocked));
+        sha256_add(&hash, &blocked->line, sizeof(blocked->line));
+        add_text(&hash, verdict->reason, sizeof(verdict->reason));
+        add_text(&hash, blocked->call, sizeof(blocked->call));
+        add_text(&hash, blocked->ret, sizeof(blocked->ret));
+        add_text(&hash, blocked->file, sizeof(blocked->file));
+        add_text(&hash, blocked->text, sizeof(blocked->text));
         sha256_end(&hash, digest);
         explicit_bzero(&hash, sizeof(hash));
         memcpy(&seal, digest, sizeof(seal));

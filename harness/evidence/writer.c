@@ -47,7 +47,7 @@ static void put_char(struct writer *writer, char character)
 }
 
 /* No value ends as what may stand before a first one does. */
-static void separate(struct writer *writer)
+static inline __attribute__((always_inline)) void separate(struct writer *writer)
 {
         char last = writer->length ? writer->at[writer->length - 1] : '{';
 
