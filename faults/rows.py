@@ -6,9 +6,11 @@ A catalogue file with a [standard] table stands for the faults of its standard c
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -192,10 +194,17 @@ def _fault(path: Path, raw: dict[str, Any]) -> Fault:
     return fault
 
 
+@cache
+def _parsed(path: Path, _modified: int, _size: int) -> tuple[Facts, standard.Standard | None]:
+    """Faults, and reasons why there is none, are in the same files: each is parsed once."""
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    return tables, standard.read(path.stem, tables)
+
+
 def _read(path: Path, table: str) -> list[dict[str, Any]]:
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-        page = standard.read(path.stem, tables)
+        status = os.stat(path)
+        tables, page = _parsed(path, status.st_mtime_ns, status.st_size)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RowError(path, "the file", str(error)) from error
     except standard.StandardError as error:
