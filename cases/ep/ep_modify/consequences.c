@@ -3,6 +3,7 @@
  * dat_ep_modify: what a change takes along and what it leaves. Receives that are posted, the EVDs
  * and zones of before and after, other EPs, an SRQ; and changes that come later, or are taken back.
  */
+#include "cases/ep/ep_modify/general_fixtures.h"
 #include "cases/ep/shared/creation.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/ep/shared/modify_table.h"
@@ -13,11 +14,6 @@
 #define RECEIVES 4
 #define TIMES    20
 #define SEGMENTS 4 /* of an RDMA, at most */
-
-static struct ep_change unconnected(struct test *t, enum ep_parameter_id id)
-{
-        return ep_change_in(t, &ep_parameters[id], DAT_EP_STATE_UNCONNECTED);
-}
 
 static DAT_RETURN post_recv(DAT_EP_HANDLE ep, const struct buf *buf)
 {
@@ -556,6 +552,21 @@ FAMILY(ep_modify, with_posted_receive, beside_receives)
         expect_message(t, change.ep, buf, 0);
         must(dat_ep_disconnect(change.ep, DAT_CLOSE_ABRUPT_FLAG));
         expect_flush(t, ep_recv_evd(t, change.ep));
+}
+
+/* Whether the first receive is flushed by the request that fails, or stays, is not said. */
+FAMILY(ep_modify, posted_receive_flushed, failed_requests)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_recv_evd_handle);
+        DAT_EVD_HANDLE old = change.before.param.recv_evd_handle;
+
+        must(post_recv(change.ep, buf_with(t)));
+
+        expect_ep_change(t, &change);
+        row->connect(t, change.ep);
+        must(post_recv(change.ep, buf_with(t)));
+        expect_flush(t, ep_recv_evd(t, change.ep));
+        expect_quiet(old);
 }
 
 /* Granted or not (EP-53), the receives that were posted serve. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/ep/ep_modify/general_fixtures.h"
+#include "cases/shared/point.h"
 
 struct ep_change unconnected(struct test *t, enum ep_parameter_id id)
 {
@@ -29,4 +30,29 @@ void wish(struct test *t, struct wishes *wishes, const DAT_EP_PARAM *now)
                 ep_value_set(&wishes->asked, parameter, wishes->made[i]);
                 wishes->all |= parameter->field;
         }
+}
+
+static void connect_to(struct test *t, DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address,
+                       DAT_CONN_QUAL qual)
+{
+        must(dat_ep_connect(ep, address, qual, event_timeout(t), 0, NULL, DAT_QOS_BEST_EFFORT,
+                            DAT_CONNECT_DEFAULT_FLAG));
+}
+
+void be_rejected(struct test *t, DAT_EP_HANDLE ep)
+{
+        struct peer_place place = peer_listen(peer(t));
+        struct peer_cr request;
+
+        connect_to(t, ep, (DAT_IA_ADDRESS_PTR)&place.address, place.qual);
+        request = peer_take_request(peer(t));
+        peer_reject(&request);
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_PEER_REJECTED);
+        peer_stop_listening(peer(t), place.qual);
+}
+
+void find_no_listener(struct test *t, DAT_EP_HANDLE ep)
+{
+        connect_to(t, ep, ia_address(t), point_qual(t));
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }

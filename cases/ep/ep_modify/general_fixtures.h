@@ -38,4 +38,16 @@ static const struct ep_parameter_row fixed[] = {
 #undef ROW
 };
 
+/* A request of the EP that does not connect it; its event is taken. */
+void be_rejected(struct test *t, DAT_EP_HANDLE ep);
+void find_no_listener(struct test *t, DAT_EP_HANDLE ep);
+
+static const struct failed_request {
+        const char *id;
+        void (*connect)(struct test *t, DAT_EP_HANDLE ep);
+} failed_requests[] = {
+    {"rejected", be_rejected},
+    {"no_listener", find_no_listener},
+};
+
 #endif

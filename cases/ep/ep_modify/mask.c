@@ -4,7 +4,6 @@
 #include "cases/ep/shared/endpoint.h"
 #include "cases/ep/shared/modify_table.h"
 #include "cases/shared/bits.h"
-#include "cases/shared/point.h"
 #include "clauses/ep_modify.h"
 
 #include <string.h>
@@ -153,40 +152,7 @@ CASE(ep_modify, outlives_reset)
         expect_outlives(t, come_and_go);
 }
 
-static void connect_to(struct test *t, DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address,
-                       DAT_CONN_QUAL qual)
-{
-        must(dat_ep_connect(ep, address, qual, event_timeout(t), 0, NULL, DAT_QOS_BEST_EFFORT,
-                            DAT_CONNECT_DEFAULT_FLAG));
-}
-
-static void be_rejected(struct test *t, DAT_EP_HANDLE ep)
-{
-        struct peer_place place = peer_listen(peer(t));
-        struct peer_cr request;
-
-        connect_to(t, ep, (DAT_IA_ADDRESS_PTR)&place.address, place.qual);
-        request = peer_take_request(peer(t));
-        peer_reject(&request);
-        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_PEER_REJECTED);
-        peer_stop_listening(peer(t), place.qual);
-}
-
-static void find_no_listener(struct test *t, DAT_EP_HANDLE ep)
-{
-        connect_to(t, ep, ia_address(t), point_qual(t));
-        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-}
-
-static const struct failure {
-        const char *id;
-        void (*connect)(struct test *t, DAT_EP_HANDLE ep);
-} failures[] = {
-    {"rejected", be_rejected},
-    {"no_listener", find_no_listener},
-};
-
-FAMILY(ep_modify, outlives_failed_connect, failures)
+FAMILY(ep_modify, outlives_failed_connect, failed_requests)
 {
         expect_outlives(t, row->connect);
 }

@@ -293,9 +293,12 @@ static void expect_room_out(struct test *t, const struct ep_change *change)
         carry(t, change, (struct load){(size_t)change->wanted, 1, SHORT});
 }
 
+/* It begins and ends on the EVD. */
 static void expect_connection(struct test *t, const struct ep_change *change)
 {
         expect_connect(change->ep);
+        must(dat_ep_disconnect(change->ep, DAT_CLOSE_ABRUPT_FLAG));
+        expect_event(ep_connect_evd(t, change->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 /* What wakes no waiter is there to be dequeued. */
