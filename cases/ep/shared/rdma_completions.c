@@ -239,25 +239,39 @@ void rdma_suppressed_failure(struct test *t, const struct rdma_kind *kind)
 }
 
 /* A waiter sleeps on while what it is not to be told of comes, and is woken by what it is. */
-void rdma_unsignalled_waits(struct test *t, const struct rdma_kind *kind)
+static void expect_waits_on(struct test *t, const struct rdma *rdma)
 {
-        struct rdma rdma = rdma_with(t, kind, .request_flags = UNSIGNALLED);
-        struct waiter *waiter = wait_on_evd(t, rdma.evd, DAT_TIMEOUT_INFINITE, 1);
+        struct waiter *waiter = wait_on_evd(t, rdma->evd, DAT_TIMEOUT_INFINITE, 1);
         struct woken woken;
 
         must_wait(waiter);
-        expect(rdma_post_whole(t, &rdma, 1, UNSIGNALLED), DAT_SUCCESS);
-        for (int i = 0; i < TRIES && !has_come(&rdma); i++)
+        expect(rdma_post_whole(t, rdma, 1, UNSIGNALLED), DAT_SUCCESS);
+        for (int i = 0; i < TRIES && !has_come(rdma); i++)
                 settle_briefly(t);
-        expect_rdma_bytes(t, &rdma, LENGTH);
+        expect_rdma_bytes(t, rdma, LENGTH);
         expect_asleep(waiter);
-        expect(rdma_post_whole(t, &rdma, 2, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+        expect(rdma_post_whole(t, rdma, 2, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
         woken = expect_awake(waiter);
 
         expect(woken.ret, DAT_SUCCESS);
         completion_is(t, CHECK_SITE_("the first completion"), &woken.event,
-                      &(struct completion){.ep = rdma.ep, .cookie = 1, .length = LENGTH}, true);
-        expect_completion(rdma.evd, .ep = rdma.ep, .cookie = 2, .length = LENGTH);
+                      &(struct completion){.ep = rdma->ep, .cookie = 1, .length = LENGTH}, true);
+        expect_completion(rdma->evd, .ep = rdma->ep, .cookie = 2, .length = LENGTH);
+}
+
+/* The same on the next connection, with other memory. */
+void rdma_unsignalled_waits(struct test *t, const struct rdma_kind *kind)
+{
+        struct rdma rdma = rdma_with(t, kind, .request_flags = UNSIGNALLED);
+        struct rdma next = rdma;
+
+        next.local = vector_with(t, .length = LENGTH);
+        next.remote = vector_with(t, .length = LENGTH);
+        vector_fill(t, rdma_source(&next), RDMA_MESSAGE);
+        expect_waits_on(t, &rdma);
+        must_end(t, &rdma.loop);
+        ep_join_anew(t, &rdma.loop);
+        expect_waits_on(t, &next);
 }
 
 /* A long read fills what the fenced one then takes its bytes from. */

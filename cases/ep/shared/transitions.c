@@ -176,7 +176,7 @@ void ep_join_anew(struct test *t, struct loop *loop)
 {
         must(dat_ep_reset(loop->active));
         must(dat_ep_reset(loop->passive));
-        loop_join(t, loop);
+        loop_join_either(t, loop);
 }
 
 void ep_join_again(struct test *t, struct loop *loop)

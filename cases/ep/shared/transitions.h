@@ -70,7 +70,10 @@ static const struct ep_join {
     {"again", ep_join_again},
 };
 
-/* Both ends are Disconnected, and their events taken: they are reset, and connected once more. */
+/*
+ * Both ends are Disconnected, and their events taken: they are reset, and joined by
+ * loop_join_either().
+ */
 void ep_join_anew(struct test *t, struct loop *loop);
 
 /* Of the first, what it follows: a connection of two more EPs. */

@@ -281,13 +281,12 @@ FAMILY(rmr_bind, wakes, notices)
 }
 
 /* Who waits is not woken by what the flags keep quiet, but by the plain bind after it. */
-static void expect_quiet_bind(struct test *t, DAT_COMPLETION_FLAGS of_ep,
-                              DAT_COMPLETION_FLAGS flags, uint64_t first)
+static void expect_sleeps_on(struct test *t, struct window *window, DAT_COMPLETION_FLAGS flags,
+                             uint64_t first)
 {
-        struct window window = window_with(t, .requests = of_ep);
-        struct bind quiet = bind_of(t, &window);
-        struct bind plain = bind_of(t, &window);
-        struct waiter *waiter = wait_on_evd(t, window.requests, DAT_TIMEOUT_INFINITE, 1);
+        struct bind quiet = bind_of(t, window);
+        struct bind plain = bind_of(t, window);
+        struct waiter *waiter = wait_on_evd(t, window->requests, DAT_TIMEOUT_INFINITE, 1);
         struct woken woken;
 
         quiet.cookie = 1;
@@ -303,8 +302,22 @@ static void expect_quiet_bind(struct test *t, DAT_COMPLETION_FLAGS of_ep,
         expect_eq(woken.event.event_number, DAT_RMR_BIND_COMPLETION_EVENT);
         expect_eq(woken.event.event_data.rmr_completion_event_data.user_cookie.as_64, first);
         if (first == quiet.cookie)
-                expect_done(t, &window, &plain);
-        expect_empty(t, window.requests);
+                expect_done(t, window, &plain);
+        expect_empty(t, window->requests);
+}
+
+/* On two connections of the EP. */
+static void expect_quiet_bind(struct test *t, DAT_COMPLETION_FLAGS of_ep,
+                              DAT_COMPLETION_FLAGS flags, uint64_t first)
+{
+        struct window window = window_with(t, .requests = of_ep);
+        struct loop loop = {
+            .active = window.near, .passive = window.far, .requests = request_evd(t)};
+
+        expect_sleeps_on(t, &window, flags, first);
+        must_end(t, &loop);
+        ep_join_anew(t, &loop);
+        expect_sleeps_on(t, &window, flags, first);
 }
 
 CASE(rmr_bind, unsignalled_wakes_nobody)
