@@ -17,7 +17,9 @@ _WINDOW = 60
 _UNSET_VALUE = (
     r"(?:0x(?:a5)+|2779096485|11936128518282651045|-1515870811|(?:DAT_\w+\|)+0xa5a5a5[0-9a-f]{2})"
 )
-_UNSET = re.compile(rf"\w+={_UNSET_VALUE}(?:, \w+={_UNSET_VALUE}){{2,}}(?=[,}}])")
+_TOGETHER = r"(\d+) members of bytes 0xa5"
+_UNSET_MEMBER = rf"(?:\w+=(?:{_UNSET_VALUE}|{{{_TOGETHER}}})|{_TOGETHER})"
+_UNSET = re.compile(rf"{_UNSET_MEMBER}(?:, {_UNSET_MEMBER})+(?=[,}}])")
 
 
 def duration(us: float) -> str:
@@ -44,12 +46,19 @@ def pair(name: str, value: str) -> str:
 
 
 def shown(value: str) -> str:
-    """A value for a reader: several members of a structure that was not set stand together."""
-    return _UNSET.sub(_told_together, value) if "a5a5" in value else value
+    """A value for a reader: members that were not set stand together, those of inner structures
+    too.
+    """
+    before = "" if "a5a5" in value else value
+    while value != before:
+        before, value = value, _UNSET.sub(_told_together, value)
+    return value
 
 
 def _told_together(members: re.Match[str]) -> str:
-    return f"{members[0].count('=')} members of bytes 0xa5"
+    counts = re.findall(_TOGETHER, members[0])
+    single = len(re.findall(_UNSET_VALUE, re.sub(_TOGETHER, "", members[0])))
+    return f"{single + sum(map(int, counts))} members of bytes 0xa5"
 
 
 def maker(call: Call) -> str:

@@ -22,9 +22,11 @@ UNSET = "a=0xa5a5a5a5a5a5a5a5, b=2779096485, c=DAT_QOS_ECONOMY|0xa5a5a5a1"
             f"{{{UNSET}, d=-1515870811, y=1, z={{{UNSET}}}}}",
             "{4 members of bytes 0xa5, y=1, z={3 members of bytes 0xa5}}",
         ),
-        ("{a=0xa5a5a5a5a5a5a5a5, b=2779096485, c=7}", "{a=0xa5a5a5a5a5a5a5a5, b=2779096485, c=7}"),
+        (f"{{x=2779096485, z={{{UNSET}}}, y=1}}", "{4 members of bytes 0xa5, y=1}"),
+        ("{a=0xa5a5a5a5a5a5a5a5, b=2779096485, c=7}", "{2 members of bytes 0xa5, c=7}"),
+        ("{a=0xa5a5a5a5a5a5a5a5, c=7}", "{a=0xa5a5a5a5a5a5a5a5, c=7}"),
         ("0xa5a5a5a5", "0xa5a5a5a5"),
-        (f"{{{UNSET}12}}", "{a=0xa5a5a5a5a5a5a5a5, b=2779096485, c=DAT_QOS_ECONOMY|0xa5a5a5a112}"),
+        (f"{{{UNSET}12}}", "{2 members of bytes 0xa5, c=DAT_QOS_ECONOMY|0xa5a5a5a112}"),
     ],
 )
 def test_members_that_were_not_set_are_told_together(value: str, told: str) -> None:
