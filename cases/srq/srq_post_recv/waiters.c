@@ -94,42 +94,35 @@ static void ask_woken(struct test *t, struct queue *queue, struct flow *flow,
         }
 }
 
-/* All messages but the one that is sent with the flag let the waiter sleep. */
+/* `quiet` messages let the waiter sleep, and the one behind them, sent so, wakes it. */
+static void expect_last_wakes(struct test *t, struct queue *queue, struct flow *flow,
+                              DAT_COMPLETION_FLAGS sends, DAT_COUNT threshold, int quiet)
+{
+        struct waiter *waiter;
+        struct woken woken;
+
+        expect_posts(t, queue, quiet + 1);
+        waiter = wait_for(t, flow, threshold);
+        flow_send(flow, quiet);
+        peer_wait_sent(flow->end);
+        expect_asleep(waiter);
+
+        send_flagged(flow, sends);
+        woken = must_awake(waiter);
+        check_woken(t, queue, flow, &woken, threshold);
+        expect_messages(t, queue, flow, quiet);
+}
+
 static void ask_asleep(struct test *t, struct queue *queue, struct flow *flow,
                        DAT_COMPLETION_FLAGS sends)
 {
-        struct waiter *waiter;
-        struct woken woken;
-
-        expect_posts(t, queue, 8);
-        waiter = wait_for(t, flow, 1);
-        flow_send(flow, 7);
-        peer_wait_sent(flow->end);
-        expect_asleep(waiter);
-
-        send_flagged(flow, sends);
-        woken = must_awake(waiter);
-        check_woken(t, queue, flow, &woken, 1);
-        expect_messages(t, queue, flow, 7);
+        expect_last_wakes(t, queue, flow, sends, 1, 7);
 }
 
-/* The waiter sleeps until the last of three messages is there. */
 static void ask_below_threshold(struct test *t, struct queue *queue, struct flow *flow,
                                 DAT_COMPLETION_FLAGS sends)
 {
-        struct waiter *waiter;
-        struct woken woken;
-
-        expect_posts(t, queue, 3);
-        waiter = wait_for(t, flow, 3);
-        flow_send(flow, 2);
-        peer_wait_sent(flow->end);
-        expect_asleep(waiter);
-
-        send_flagged(flow, sends);
-        woken = must_awake(waiter);
-        check_woken(t, queue, flow, &woken, 3);
-        expect_messages(t, queue, flow, 2);
+        expect_last_wakes(t, queue, flow, sends, 3, 2);
 }
 
 static const struct signal {
