@@ -395,11 +395,8 @@ void expect_wrong_told(struct test *t, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uin
 void expect_named_untouched(struct test *t, const struct wrong *wrong)
 {
         const struct buf *buf = wrong->named;
-        size_t at;
+        size_t at = run_of(buf->addr, buf->length, WRONG);
 
-        if (!buf)
-                return;
-        at = run_of(buf->addr, buf->length, WRONG);
         expect_that(at == buf->length, "byte %zu of what the wrong segment names was written", at);
 }
 

@@ -171,7 +171,7 @@ struct wrong {
         DAT_COUNT at; /* of the wrong segment, in the vector */
         struct vector
             vector;        /* its memory, and what it names, has no byte of a message or a canary */
-        struct buf *named; /* what the wrong segment names; NULL: it is gone */
+        struct buf *named; /* what the wrong segment names */
         bool gathers;      /* its bytes are to go: that there are too many is an answer, too */
 };
 /*
