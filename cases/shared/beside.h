@@ -32,7 +32,7 @@ struct part {
  *	must_have_met(&stress);
  */
 #define BESIDE_PARTS  3
-#define BESIDE_ROUNDS 40
+#define BESIDE_ROUNDS 120
 #define BESIDE_MET    10 /* rounds that met, so that an unlocked update is lost in one */
 bool beside(struct test *t, struct part *parts, size_t count, unsigned int turns);
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -458,9 +459,9 @@ void waiter_end(struct test *t, struct waiter *waiter)
 
 /*
  * Where there is but one processor, threads meet in their calls only when one preempts the other:
- * all but the first do, if they may. A timer there may be as coarse as the kernel's tick, so the
- * first one spins to its start, and that is laid before a tick, which the last race has found.
- * Where timers are finer, the others come anywhere between that start and the tick.
+ * all are preferred to the first one. A timer there may be as coarse as the kernel's tick, so that
+ * one spins to its start, and that is laid before a tick, which the last race has found. Where
+ * timers are finer, the others come anywhere between that start and the tick.
  */
 #define TICKS_NS      (20 * NS_PER_MS) /* a whole number of them, at any usual rate */
 #define TICK_EARLY_NS (200 * NS_PER_US)
@@ -485,11 +486,16 @@ struct heat {
         } entrants[];
 };
 
-static void preempt_others(void)
+static bool one_processor(void)
 {
-        struct sched_param param = {.sched_priority = 1};
+        return sysconf(_SC_NPROCESSORS_ONLN) == 1;
+}
 
-        pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
+void let_others_first(void)
+{
+        /* No more than this: another one may spin on a lock that this thread holds. */
+        if (one_processor())
+                setpriority(PRIO_PROCESS, (id_t)gettid(), 10);
 }
 
 static void *entrant_main(void *arg)
@@ -498,8 +504,8 @@ static void *entrant_main(void *arg)
         struct heat *heat = entrant->heat;
         struct racer *racer = &entrant->racer;
 
-        if (entrant->preempts)
-                preempt_others();
+        if (entrant->spins)
+                let_others_first();
         pthread_barrier_wait(&heat->ready);
         if (entrant->spins)
                 while (now_ns() < heat->start_ns + entrant->after_ns)
@@ -520,7 +526,7 @@ static void *entrant_main(void *arg)
 static struct heat *heat_new(struct test *t, const struct racer *racers, size_t count)
 {
         struct heat *heat = calloc(1, sizeof(*heat) + count * sizeof(heat->entrants[0]));
-        bool alone = sysconf(_SC_NPROCESSORS_ONLN) == 1;
+        bool alone = one_processor();
 
         if (!heat)
                 resource(t, "no memory for a race");
@@ -534,7 +540,6 @@ static struct heat *heat_new(struct test *t, const struct racer *racers, size_t 
                     .racer = racers[i],
                     .after_ns = draw(t, alone ? TICK_EARLY_NS : RACE_SPREAD_NS),
                     .spins = alone && i == 0,
-                    .preempts = alone && i > 0,
                 };
         if (alone)
                 heat->entrants[0].after_ns = draw(t, TICK_EARLY_NS + RACE_SPREAD_NS);
@@ -626,7 +631,7 @@ bool race_all(struct test *t, const struct check_site *site, struct racer *racer
         for (size_t i = 0; i < count; i++) {
                 pthread_join(heat->entrants[i].thread, NULL);
                 racers[i] = heat->entrants[i].racer;
-                if (heat->entrants[i].preempts)
+                if (i > 0 && heat->entrants[0].spins)
                         tick_ns = heat->entrants[i].woken_ns;
         }
         heat_free(heat);
