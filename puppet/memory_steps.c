@@ -2,11 +2,10 @@
 /* Steps of PZs, LMRs and RMRs. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "case.h"
 #include "walk.h"
-
-#define MEMORY_BYTES 4096
 
 static DAT_RETURN pz_create(struct walk *walk, const long *arg)
 {
@@ -48,6 +47,43 @@ static DAT_RETURN lmr_create(struct walk *walk, const long *arg)
         return walk_keep(walk, arg[0],
                          dat_lmr_create(walk_ia_of(walk, arg[0]), DAT_MEM_TYPE_VIRTUAL, region,
                                         MEMORY_BYTES, walk_object(walk, arg[1]),
+                                        (DAT_MEM_PRIV_FLAGS)arg[2], &made, &memory->lmr_context,
+                                        &memory->rmr_context, &length, &address),
+                         &made);
+}
+
+/* Another mapping of the pages that all of them share. */
+static void map_shared(struct walk *walk, struct memory *memory)
+{
+        if (!walk->pages)
+                walk->pages = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,
+                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (walk->pages != MAP_FAILED)
+                memory->bytes = mremap(walk->pages, 0, MEMORY_BYTES, MREMAP_MAYMOVE);
+        if (walk->pages == MAP_FAILED || memory->bytes == MAP_FAILED)
+                resource(walk->t, "no memory to share");
+        memory->shared = true;
+}
+
+static DAT_RETURN lmr_create_shared(struct walk *walk, const long *arg)
+{
+        static char cookie[sizeof(*(DAT_LMR_COOKIE)0)] = "walk";
+        struct memory *memory = &walk->memory[slot_of(arg[0])];
+        DAT_LMR_HANDLE made = DAT_HANDLE_NULL;
+        DAT_REGION_DESCRIPTION region;
+        DAT_VLEN length;
+        DAT_VADDR address;
+
+        if (!walk_is_free(walk, arg[0], LMR) || (memory->bytes && !memory->shared))
+                return walk->said;
+        if (!memory->bytes)
+                map_shared(walk, memory);
+        memset(&region, 0, sizeof(region));
+        region.for_shared_memory.virtual_address = memory->bytes;
+        region.for_shared_memory.shared_memory_id = &cookie;
+        return walk_keep(walk, arg[0],
+                         dat_lmr_create(walk_ia_of(walk, arg[0]), DAT_MEM_TYPE_SHARED_VIRTUAL,
+                                        region, MEMORY_BYTES, walk_object(walk, arg[1]),
                                         (DAT_MEM_PRIV_FLAGS)arg[2], &made, &memory->lmr_context,
                                         &memory->rmr_context, &length, &address),
                          &made);
@@ -138,18 +174,9 @@ static DAT_RETURN rmr_free(struct walk *walk, const long *arg)
 }
 
 const struct move memory_moves[] = {
-    STEP(pz_create, 1),
-    STEP(pz_query, 2),
-    STEP(pz_free, 1),
-    STEP(lmr_create, 3),
-    STEP(lmr_create_of, 4),
-    STEP(lmr_query, 2),
-    STEP(lmr_sync_rdma_read, 3),
-    STEP(lmr_sync_rdma_write, 3),
-    STEP(lmr_free, 1),
-    STEP(rmr_create, 2),
-    STEP(rmr_query, 2),
-    STEP(rmr_bind, 7),
-    STEP(rmr_free, 1),
-    {.name = NULL},
+    STEP(pz_create, 1),  STEP(pz_query, 2),           STEP(pz_free, 1),
+    STEP(lmr_create, 3), STEP(lmr_create_of, 4),      STEP(lmr_create_shared, 3),
+    STEP(lmr_query, 2),  STEP(lmr_sync_rdma_read, 3), STEP(lmr_sync_rdma_write, 3),
+    STEP(lmr_free, 1),   STEP(rmr_create, 2),         STEP(rmr_query, 2),
+    STEP(rmr_bind, 7),   STEP(rmr_free, 1),           {.name = NULL},
 };

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "case.h"
 #include "walk.h"
@@ -82,6 +83,14 @@ static DAT_RETURN reject(DAT_HANDLE request)
         return dat_cr_reject(request);
 }
 
+static void give_back(struct memory *memory)
+{
+        if (memory->shared)
+                munmap(memory->bytes, MEMORY_BYTES);
+        else if (!memory->of_other_lmr)
+                free(memory->bytes);
+}
+
 /* Frees what is left, users first; the IA's close takes what a provider refuses to free. */
 static void clean_up(struct walk *walk)
 {
@@ -98,8 +107,9 @@ static void clean_up(struct walk *walk)
         if (walk->other != DAT_HANDLE_NULL)
                 dat_ia_close(walk->other, DAT_CLOSE_ABRUPT_FLAG);
         for (unsigned int slot = 0; slot < SLOTS; slot++)
-                if (!walk->memory[slot].of_other_lmr)
-                        free(walk->memory[slot].bytes);
+                give_back(&walk->memory[slot]);
+        if (walk->pages)
+                munmap(walk->pages, MEMORY_BYTES);
 }
 
 static unsigned int count_lines(const char *text)

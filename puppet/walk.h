@@ -21,6 +21,8 @@
 #define TOLD_MOST 8
 /* The peer's ends of connections that steps can name. */
 #define PEER_ENDS 4
+/* Bytes of an LMR. */
+#define MEMORY_BYTES 4096
 /* Slots from this one on are of the second IA. The last two are those of the IAs' own EVDs. */
 #define OTHER_SLOTS      16
 #define OTHER_ASYNC_SLOT 30
@@ -36,6 +38,7 @@ enum kind { PZ, LMR, RMR, EVD, CNO, SRQ, EP, PSP, CR, RSP, KINDS };
 struct memory {
         unsigned char *bytes;
         bool of_other_lmr; /* they are those of the LMR that it was made of */
+        bool shared;       /* they are a mapping of the walk's pages */
         DAT_LMR_CONTEXT lmr_context;
         DAT_RMR_CONTEXT rmr_context;
 };
@@ -66,6 +69,7 @@ struct walk {
         DAT_HANDLE freed[KINDS][SLOTS]; /* since when nothing was made */
         bool of_other[KINDS][SLOTS];    /* it is of the second IA */
         struct memory memory[SLOTS];    /* of the LMRs */
+        void *pages;                    /* of all LMRs of shared memory */
         DAT_RMR_CONTEXT bound[SLOTS];
         DAT_CONN_QUAL qualifier[SLOTS]; /* of the PSPs */
         unsigned char private[PRIVATE_MOST];

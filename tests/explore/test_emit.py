@@ -24,6 +24,7 @@ SLOT_OF = {
     "psp_create_any": 21,
     "psp_create_making": 22,
     "lmr_create_of": 21,
+    "lmr_create_shared": 22,
 }
 OPENED = ("dat_ia_openv", "dat_ia_query")
 

@@ -159,6 +159,24 @@ def over_one_another(privileges: int) -> list[str]:
     )
 
 
+def two_mappings(privileges: int) -> list[str]:
+    """The steps that make two LMRs of the same pages, and move a message from one to the other."""
+    first, second = named(LMR, 3), named(LMR, 4)
+    sent = 64
+    return guarded(
+        f"lmr_create_shared {first} {named(PZ, 0)} {PRIVILEGES}",
+        f"lmr_create_shared {second} {named(PZ, 0)} {privileges}",
+        f"lmr_query {second} {ALL}",
+        f"ep_post_recv {named(EP, 1)} {second} 0 {sent} 0",
+        f"ep_post_send {named(EP, 0)} {first} {sent} {sent} 0",
+        f"evd_wait {named(EVD, REQUESTED)} {NULL} {SOON} 1",
+        f"evd_wait {named(EVD, RECEIVED)} {NULL} {SOON} 1",
+        f"lmr_free {first}",
+        f"lmr_query {second} {ALL}",
+        f"srq_post_recv {named(SRQ, 0)} {second} 0 {sent}",
+    )
+
+
 def refused(active: int) -> list[str]:
     """The steps by which a request to connect is rejected, and the EP is made usable again."""
     end = named(EP, active)
@@ -595,6 +613,7 @@ CHAINS: Sequence[Sequence[str]] = (
     again(),
     *(made(size) for size in (0, 16)),
     *(over_one_another(privileges) for privileges in (PRIVILEGES, 0x11)),
+    *(two_mappings(privileges) for privileges in (PRIVILEGES, 0x11)),
     *(moved(field, 6) for field in (0x80, 0x100)),
     *(refused(end) for end in range(3)),
     *(parting(end, how) for end in range(3) for how in (1, 0)),

@@ -51,6 +51,10 @@ CALLS: Mapping[str, str] = {
     " (DAT_REGION_DESCRIPTION){.for_lmr_handle = @2}, sizeof(memory[#0].bytes), @1,"
     " (DAT_MEM_PRIV_FLAGS)$3, &@0, &memory[#0].lmr_context, &memory[#0].rmr_context,"
     " &memory[#0].length, &memory[#0].address)",
+    "lmr_create_shared": "dat_lmr_create(ia(t), DAT_MEM_TYPE_SHARED_VIRTUAL,"
+    " (DAT_REGION_DESCRIPTION){.for_shared_memory = SHARED(#0)}, sizeof(memory[#0].bytes), @1,"
+    " (DAT_MEM_PRIV_FLAGS)$2, &@0, &memory[#0].lmr_context, &memory[#0].rmr_context,"
+    " &memory[#0].length, &memory[#0].address)",
     "lmr_query": "dat_lmr_query(@0, MASK($1, DAT_LMR_FIELD_ALL), &told.lmr_param)",
     "lmr_sync_rdma_read": "dat_lmr_sync_rdma_read(ia(t), &SEGMENT(#0, $1, $2), 1)",
     "lmr_sync_rdma_write": "dat_lmr_sync_rdma_write(ia(t), &SEGMENT(#0, $1, $2), 1)",
@@ -149,7 +153,10 @@ APART = frozenset(
     )
 )
 NO_CALL = "private_again"
-_MAKES = {"create", "create_flags", "create_with_srq", "create_any", "create_making", "create_of"}
+_MAKES = {
+    *("create", "create_flags", "create_with_srq", "create_any", "create_making", "create_of"),
+    "create_shared",
+}
 _ENDS = {"free", "accept", "reject", "handoff"}
 
 _HEAD = """\
@@ -164,6 +171,7 @@ _HEAD = """\
  *	check = "local"
  */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "case.h"
 #include "case/ep_attr.h"
@@ -178,7 +186,7 @@ _HEAD = """\
 """
 _MEMORY = """\
 struct memory {
-        unsigned char bytes[4096];
+        _Alignas(4096) unsigned char bytes[4096];
         DAT_LMR_CONTEXT lmr_context;
         DAT_RMR_CONTEXT rmr_context;
         DAT_VLEN length;
@@ -206,6 +214,23 @@ _REMOTE = """\
                 .target_address = (DAT_VADDR)(uintptr_t)memory[slot_].bytes,    \\
                 .segment_length = (length_)                                     \\
         }
+
+"""
+_SHARED = """\
+/* The memory of a slot becomes one more mapping of the pages that all of these share. */
+static DAT_SHARED_MEMORY shared_at(void *bytes)
+{
+        static char cookie[sizeof(*(DAT_LMR_COOKIE)0)] = "walk";
+        static void *pages;
+
+        if (!pages)
+                pages = mmap(NULL, sizeof(memory[0].bytes), PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        mremap(pages, 0, sizeof(memory[0].bytes), MREMAP_MAYMOVE | MREMAP_FIXED, bytes);
+        return (DAT_SHARED_MEMORY){.virtual_address = bytes, .shared_memory_id = &cookie};
+}
+
+#define SHARED(slot_) shared_at(memory[slot_].bytes)
 
 """
 _SEGMENTS = """\
@@ -318,6 +343,7 @@ def case_of(
     for word, part in (
         ("memory", _MEMORY),
         ("SEGMENT", _SEGMENT),
+        ("SHARED(", _SHARED),
         ("SEGMENTS(", _SEGMENTS),
         ("NUMBERS(", _NUMBERS),
         ("REMOTE", _REMOTE),

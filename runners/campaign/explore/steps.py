@@ -62,6 +62,7 @@ OWN_STEPS = (
     Step("pz_free", (handle(PZ),)),
     Step("lmr_create", (new(LMR), handle(PZ), SOME_PRIVILEGES)),
     Step("lmr_create_of", (new(LMR), handle(PZ), handle(LMR), SOME_PRIVILEGES)),
+    Step("lmr_create_shared", (new(LMR), handle(PZ), SOME_PRIVILEGES)),
     Step("lmr_query", (handle(LMR), MASKS[LMR])),
     Step("lmr_sync_rdma_read", (LMRS, OFFSETS, LENGTHS)),
     Step("lmr_sync_rdma_write", (LMRS, OFFSETS, LENGTHS)),
