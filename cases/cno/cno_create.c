@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_cno_create: a CNO that nothing feeds yet, and the agent that it is made with. */
 #include "clauses/cno_create.h"
+#include "case/test.h"
 #include "cases/cno/shared/agent.h"
 
 #include <sched.h>
@@ -176,6 +177,7 @@ CASE(cno_create, within_pointer)
         DAT_CNO_HANDLE *cno = (DAT_CNO_HANDLE *)(void *)buf->addr;
 
         expect(dat_cno_create(ia(t), DAT_OS_WAIT_PROXY_AGENT_NULL, cno), DAT_SUCCESS);
+        check_guards(t);
         adopt(t, DAT_HANDLE_TYPE_CNO, *cno);
         expect_usable(t, *cno);
         release(t, buf->lmr);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_cno_wait: who sleeps until when, which EVD is named, and what does not notify. */
 #include "clauses/cno_wait.h"
+#include "case/test.h"
 #include "cases/cno/shared/agent.h"
 #include "cases/evd/shared/event_kind.h"
 #include "cases/evd/shared/source.h"
@@ -361,8 +362,10 @@ CASE(cno_wait, within_pointer)
 
         post_ses(t, evd, 0, 1);
         expect(dat_cno_wait(cno, event_timeout(t), named), DAT_SUCCESS);
+        check_guards(t);
         expect_that(*named == evd, "the CNO names another EVD");
         expect(dat_cno_wait(cno, 0, named), DAT_QUEUE_EMPTY);
+        check_guards(t);
         expect_that(*named == DAT_HANDLE_NULL, "a time-out names an EVD");
         release(t, buf->lmr);
 }

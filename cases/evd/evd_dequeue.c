@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_dequeue: the first event, complete, once, and not while a thread waits. */
 #include "clauses/evd_dequeue.h"
+#include "case/test.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
 #include "cases/evd/shared/private_data.h"
@@ -42,6 +43,7 @@ CASE(evd_dequeue, within_structure)
 
         post_ses(t, evd, 0, 1);
         expect(dat_evd_dequeue(evd, event), DAT_SUCCESS);
+        check_guards(t);
 
         expect_se(t, evd, event, 0);
         release(t, buf->lmr);

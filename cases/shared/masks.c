@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/shared/masks.h"
 #include "case/poison.h"
+#include "case/test.h"
 
 #define PARAM_SPACE 1024 /* bytes; the structure of any query is smaller */
 
@@ -16,6 +17,7 @@ struct buf *expect_query_within(struct test *t, const struct object_query *query
         struct buf *buf = buf_with(t, .length = query->size);
 
         expect_named(query->text, query->call(object, query->all, buf->addr), DAT_SUCCESS);
+        check_guards(t);
         return buf;
 }
 

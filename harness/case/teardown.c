@@ -144,8 +144,12 @@ void release(struct test *t, void *handle)
         const struct buf_ops *ops = object->buf_ops;
         char space[API_NAME_SPACE];
         const char *call;
-        DAT_RETURN ret = object_free(object, &call);
+        DAT_RETURN ret;
 
+        /* Else the free would be told as the call that wrote there. */
+        if (buf && !ops->check(t, buf))
+                test_end(t, VERDICT_FAIL, "memory outside a registered buffer was written");
+        ret = object_free(object, &call);
         object_remove(t, object);
         if (!dat_is(ret, DAT_SUCCESS))
                 step_failed(t, STEP_SITE_(t), call, api_return_name(ret, space), "%s returned %s",
@@ -244,6 +248,16 @@ static void find_guard_broken(struct test *t)
         verdict_seal(&t->evidence->body, SEAL_AGAIN, t->verdict, t->reason, &t->blocked);
 }
 
+/* What was written before teardown is found before its calls. */
+static void look_at_guards(struct test *t)
+{
+        for (const struct object *o = t->objects; o; o = o->older)
+                if (o->buf && !o->buf_ops->check(t, o->buf)) {
+                        find_guard_broken(t);
+                        return;
+                }
+}
+
 /* Frees one object. Its memory stays mapped where the provider still knows it. */
 static void free_object(struct test *t, struct object *object)
 {
@@ -255,7 +269,7 @@ static void free_object(struct test *t, struct object *object)
         ret = object_free(object, &call);
         if (!dat_is(ret, DAT_SUCCESS))
                 report_failure(t, call, ret);
-        if (object->buf && !object->buf_ops->check(t, object->buf))
+        if (object->buf && t->verdict != VERDICT_FAIL && !object->buf_ops->check(t, object->buf))
                 find_guard_broken(t);
         if (object->buf && dat_is(ret, DAT_SUCCESS))
                 object->buf_ops->unmap(object->buf);
@@ -278,6 +292,7 @@ void teardown(struct test *t)
         for (size_t i = 0; i < STEP_COUNT; i++)
                 if (t->steps[i])
                         t->steps[i](t);
+        look_at_guards(t);
         while (t->objects) {
                 struct object *newest = t->objects;
 

@@ -4,12 +4,11 @@
 import re
 from collections.abc import Iterator
 
-from results.causes.handles import takes_freed
+from results.causes.handles import SUCCESS, takes_freed
 from results.causes.keys import Key
 from results.causes.shown import (
     ANSWER,
     EVENT,
-    SUCCESS,
     TAKING,
     call_of,
     is_missing_connection,

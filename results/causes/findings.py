@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from results.causes.blocked import keys_of_blocked
 from results.causes.checks import came_undue, keys_of_check
 from results.causes.crash_hang import key_of_crash, key_of_hang
+from results.causes.handles import made_nothing
 from results.causes.keys import Key
 from results.causes.shown import last_call
 from results.model.attempt import Attempt, Verdict
@@ -30,6 +31,9 @@ def keys_of(attempt: Attempt, harmless: Collection[str], broken: Collection[str]
         yield "told", *told.told
         if told.grants:
             yield "granted", *told.told
+    # Whatever the consumer does with no object fails.
+    if attempt.verdict is Verdict.FAIL and (maker := made_nothing(attempt.calls)):
+        yield "makes nothing", maker
     last = last_call(attempt)
     # What a case is blocked by is known by the clause that promises it.
     yield "clause", attempt.case

@@ -7,7 +7,6 @@ from results.causes.crash_hang import crashed_beside
 from results.model.attempt import Attempt, Verdict
 from results.model.evidence import Call, Check
 
-SUCCESS = "DAT_SUCCESS"
 ANSWER = re.compile(r"DAT_\w+")
 # What a check of an event expects or sees, by name; completions may have a status behind it.
 EVENT = re.compile(

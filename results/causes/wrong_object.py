@@ -3,8 +3,8 @@
 
 import re
 
-from results.causes.handles import OBJECT, kind_of, object_of
-from results.causes.shown import SUCCESS, is_missing_connection, is_of_answer
+from results.causes.handles import OBJECT, SUCCESS, kind_of, object_of
+from results.causes.shown import is_missing_connection, is_of_answer
 from results.model.attempt import Attempt, Verdict
 
 # A call that ends the object that it is given, and how one that exists no more, or is used, is

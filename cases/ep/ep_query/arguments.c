@@ -3,6 +3,7 @@
 #include "case/ep_attr.h"
 #include "case/poison.h"
 #include "case/standard.h"
+#include "case/test.h"
 #include "cases/ep/ep_query/fixtures.h"
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transfer.h"
@@ -50,6 +51,7 @@ CASE(ep_query, within_structure)
         check_param(t, &known.param, param, DAT_EP_FIELD_ALL & ~OF_CONNECTION);
         for (size_t i = 0; i < FIELD_COUNT; i++)
                 expect(dat_ep_query(known.ep, fields[i].bit, param), DAT_SUCCESS);
+        check_guards(t);
         release(t, buf->lmr);
 }
 

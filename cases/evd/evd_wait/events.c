@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_wait: the events that a wait returns. */
 #include "case/limits.h"
+#include "case/test.h"
 #include "cases/evd/evd_wait/fixtures.h"
 #include "cases/evd/shared/event_kind.h"
 #include "cases/evd/shared/private_data.h"
@@ -69,6 +70,7 @@ CASE(evd_wait, within_structure)
 
         post_ses(t, evd, 0, 1);
         expect(dat_evd_wait(evd, 0, 1, event, &more[1]), DAT_SUCCESS);
+        check_guards(t);
 
         expect_se(t, evd, event, 0);
         expect_eq(more[0], -7);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ia_query: side effects and arguments. */
 #include "case/poison.h"
+#include "case/test.h"
 #include "cases/ia/ia_query/fixtures.h"
 #include "cases/pz/shared/zone.h"
 #include "clauses/ia_query.h"
@@ -23,6 +24,7 @@ CASE(ia_query, within_ia_attr)
         expect(dat_ia_query(ia(t), &async, DAT_IA_FIELD_ALL, (DAT_IA_ATTR *)(void *)buf->addr,
                             DAT_PROVIDER_FIELD_NONE, NULL),
                DAT_SUCCESS);
+        check_guards(t);
         release(t, buf->lmr);
 }
 
@@ -34,6 +36,7 @@ CASE(ia_query, within_provider_attr)
         expect(dat_ia_query(ia(t), &async, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_ALL,
                             (DAT_PROVIDER_ATTR *)(void *)buf->addr),
                DAT_SUCCESS);
+        check_guards(t);
         release(t, buf->lmr);
 }
 

@@ -115,6 +115,24 @@ def test_what_is_refused_behind_a_free_that_does_nothing_is_of_it_alone(tmp_path
     ]
 
 
+def makes(checked: str, seen: str, handle: str) -> Record:
+    """What a case leaves that made an SRQ, and failed in the call `checked`."""
+    made = call(1, "dat_srq_create", out=[["srq_handle", handle]])
+    told = check(f"{checked}(...)", ok=False, expected=["DAT_ABORT"], seen=seen, line=len(checked))
+    return {"calls": [made, call(2, checked, ret=seen)], "checks": [told | {"calls": 2}]}
+
+
+@pytest.mark.parametrize(
+    ("handle", "causes_"), [("DAT_HANDLE_NULL", ["2 clauses"]), ("srq#1", ["1 clause"] * 2)]
+)
+def test_a_grant_without_an_object_is_one_cause(
+    tmp_path: Path, handle: str, causes_: Sequence[str]
+) -> None:
+    """However the consumer notices it."""
+    asked = makes("dat_srq_query", "DAT_INVALID_HANDLE", handle)
+    assert frees(tmp_path, asked, makes("dat_srq_free", "DAT_INVALID_PARAMETER", handle)) == causes_
+
+
 @pytest.mark.parametrize("cases", [(outlives("evd"),), (outlives(), used_by_nobody())])
 def test_a_free_that_does_something_has_several(tmp_path: Path, cases: Sequence[Record]) -> None:
     """A handle of another kind was granted, or the free is refused somewhere."""
