@@ -51,10 +51,10 @@ static void event_seen(struct test *t, const struct check_site *site, const stru
         if (!ok && awaited->unless)
                 awaited->unless(awaited->arg);
         if (!ok && awaited->number == DAT_CONNECTION_EVENT_ESTABLISHED)
-                accepts_must_show(t);
+                accepts_must_show(t, awaited->clause);
         if (!ok && (awaited->number == DAT_CONNECTION_REQUEST_EVENT ||
                     awaited->number == DAT_CONNECTION_EVENT_ESTABLISHED))
-                connects_must_show(t);
+                connects_must_show(t, awaited->clause);
         check_seen(t, site, awaited->clause, ok, ok ? "" : step_of_event(awaited->number),
                    awaited->wanted, seen);
 }

@@ -24,12 +24,13 @@ void in_vain_forget(DAT_EP_HANDLE ep);
 /*
  * A connection was not established. Ends the case as BLOCKED by dat_cr_accept if that returned
  * DAT_SUCCESS, here or at the peer, and its EP is in a state from before, without an event.
- * Cases of dat_cr_accept and of dat_cr_handoff judge that themselves.
+ * Where the connection is the clause of a case (`clause`), cases of dat_cr_accept judge that
+ * themselves; and those of dat_cr_handoff do.
  */
-void accepts_must_show(struct test *t);
+void accepts_must_show(struct test *t, bool clause);
 
 /* No request arrived, or no connection was established: so for dat_ep_connect, dat_ep_dup_connect.
  */
-void connects_must_show(struct test *t);
+void connects_must_show(struct test *t, bool clause);
 
 #endif

@@ -215,9 +215,9 @@ static _Noreturn void peer_refused(struct peer *peer, const json_t *data, const 
         const char *call = text_of(data, "call", NULL);
 
         if (call && strcmp(what, "wait_connected") == 0)
-                accepts_must_show(peer->t);
+                accepts_must_show(peer->t, true);
         if (call && strcmp(what, "take_request") == 0)
-                connects_must_show(peer->t);
+                connects_must_show(peer->t, true);
         if (has_no_psp(peer->t, call, text_of(data, "ret", "")))
                 unsupported(peer->t, "ep_creator: the peer has no PSP for EPs of its own");
         if (call)
@@ -245,9 +245,10 @@ static bool was_refused(const json_t *data)
 /*
  * A peer that could not answer a request blocks the case by its call, before the event that does
  * not come for it is held against the case's own. Whatever else the peer says is for later: that
- * no event came to it either is the case's finding.
+ * no event came to it either is the case's finding. So is a call of the case's page, where the
+ * connection is its clause (`clause`).
  */
-static void heed(struct peer *peer, int ms, const char *what)
+static void heed(struct peer *peer, int ms, const char *what, bool clause)
 {
         json_t *message = peer->early || peer->stopped ? NULL : receive(peer, ms);
         json_t *data = json_incref(json_object_get(message, "data"));
@@ -258,7 +259,8 @@ static void heed(struct peer *peer, int ms, const char *what)
                 peer->early = data;
         json_decref(message);
         data = peer->early;
-        if (was_refused(data) && !step_is_own(peer->t->entry->page, text_of(data, "call", "")))
+        if (was_refused(data) &&
+            (!clause || !step_is_own(peer->t->entry->page, text_of(data, "call", ""))))
                 peer_refused(peer, data, what);
 }
 
@@ -286,7 +288,8 @@ static void ask(struct peer *peer, const char *call)
         if (commanded)
                 post(peer, "data",
                      json_pack("{s:s s:s s:i}", "do", "show", "call", call, "ep", end));
-        heed(peer, (int)peer->t->settings->event_ms + HEED_MS, accepts ? "accept" : "connect");
+        heed(peer, (int)peer->t->settings->event_ms + HEED_MS, accepts ? "accept" : "connect",
+             false);
         if (commanded) {
                 json_decref(peer->early);
                 peer->early = NULL;
@@ -411,7 +414,7 @@ static json_t *accepted(struct peer *peer)
  */
 static void heed_refusal(void *arg)
 {
-        heed(arg, HEED_MS, "accept");
+        heed(arg, HEED_MS, "accept", false);
 }
 
 /* The call that asked the accepting peer was made. */
@@ -422,7 +425,7 @@ static struct peer_ep *await_connected(struct peer *peer, const struct check_sit
 
         check_ret(t, site, asked, clause);
         if (clause)
-                heed_refusal(peer);
+                heed(peer, HEED_MS, "accept", true);
         fixture_event_unless(t, site, ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_ESTABLISHED,
                              clause, clause ? NULL : heed_refusal, peer);
         must_be_connected(t, ep);

@@ -32,17 +32,18 @@ void draw_amount(struct test *t, const struct amount *row, unsigned char *data, 
         }
 }
 
-void expect_private_data(struct test *t, const unsigned char *told, DAT_COUNT told_size,
+void expect_private_data(struct test *t, const unsigned char *told, DAT_COUNT private_data_size,
                          const unsigned char *sent, DAT_COUNT size)
 {
-        expect_that(told_size >= size && told_size <= provider_attr(t)->max_private_data_size,
-                    "%d bytes of private data, %d were sent", told_size, size);
+        expect_that(private_data_size >= size &&
+                        private_data_size <= provider_attr(t)->max_private_data_size,
+                    "%d bytes of private data, %d were sent", private_data_size, size);
         expect_that(size == 0 || memcmp(told, sent, (size_t)size) == 0,
                     "the private data is not what was sent");
-        for (DAT_COUNT i = size; i < told_size; i++)
+        for (DAT_COUNT i = size; i < private_data_size; i++)
                 expect_that(told[i] == 0, "byte %d, which was not sent, is %d", i, told[i]);
-        if (told_size > size)
-                note(t, "%d bytes of private data, %d were sent (CR-2)", told_size, size);
+        if (private_data_size > size)
+                note(t, "%d bytes of private data, %d were sent (CR-2)", private_data_size, size);
 }
 
 static DAT_RSP_HANDLE reserve(struct test *t, struct request *request)

@@ -51,7 +51,7 @@ DAT_COUNT amount_of(struct test *t, const struct amount *row);
 void draw_amount(struct test *t, const struct amount *row, unsigned char *data, DAT_COUNT size);
 
 /* The private data begins with what was sent. Zeros may follow, which is noted (CR-2). */
-void expect_private_data(struct test *t, const unsigned char *told, DAT_COUNT told_size,
+void expect_private_data(struct test *t, const unsigned char *told, DAT_COUNT private_data_size,
                          const unsigned char *sent, DAT_COUNT size);
 
 struct request {

@@ -241,10 +241,10 @@ void check_flushed(struct test *t, const struct brought *brought, const DAT_EVEN
 
 /* So many bytes of private data as were sent, or more, whose rest is the transport's. */
 static void expect_private(struct test *t, const struct brought *brought, const void *data,
-                           DAT_COUNT size)
+                           DAT_COUNT private_data_size)
 {
-        expect_that(size >= PRIVATE_SIZE, "%d bytes of private data, %d were sent", size,
-                    PRIVATE_SIZE);
+        expect_that(private_data_size >= PRIVATE_SIZE, "%d bytes of private data, %d were sent",
+                    private_data_size, PRIVATE_SIZE);
         expect_that(memcmp(data, brought->private_data, PRIVATE_SIZE) == 0,
                     "the private data is not what was sent");
 }
