@@ -105,6 +105,57 @@ static DAT_RETURN ep_create_flags(struct walk *walk, const long *arg)
         return ep_create_as(walk, arg, &attr);
 }
 
+/* The attributes of an EP that are numbers, by the bit of the field; one of none changes none. */
+static DAT_EP_ATTR with_number(DAT_EP_ATTR attr, long field, long number)
+{
+        switch ((DAT_EP_PARAM_MASK)field) {
+        case DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE:
+                attr.max_message_size = (DAT_VLEN)number;
+                break;
+        case DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE:
+                attr.max_rdma_size = (DAT_VLEN)number;
+                break;
+        case DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS:
+                attr.max_recv_dtos = count_of(number);
+                break;
+        case DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS:
+                attr.max_request_dtos = count_of(number);
+                break;
+        case DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV:
+                attr.max_recv_iov = count_of(number);
+                break;
+        case DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_IOV:
+                attr.max_request_iov = count_of(number);
+                break;
+        case DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IN:
+                attr.max_rdma_read_in = count_of(number);
+                break;
+        case DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_OUT:
+                attr.max_rdma_read_out = count_of(number);
+                break;
+        case DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW:
+                attr.srq_soft_hw = count_of(number);
+                break;
+        case DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IOV:
+                attr.max_rdma_read_iov = count_of(number);
+                break;
+        case DAT_EP_FIELD_EP_ATTR_MAX_RDMA_WRITE_IOV:
+                attr.max_rdma_write_iov = count_of(number);
+                break;
+        default:
+                break;
+        }
+        return attr;
+}
+
+static DAT_RETURN ep_create_number(struct walk *walk, const long *arg)
+{
+        DAT_EP_ATTR attr =
+            with_number(ep_attributes(walk, FLAGS_DEPTH, FLAGS_DEPTH), arg[5], arg[6]);
+
+        return ep_create_as(walk, arg, &attr);
+}
+
 static DAT_RETURN ep_create_with_srq(struct walk *walk, const long *arg)
 {
         DAT_EP_ATTR attr = ep_attributes(walk, arg[6], arg[7]);
@@ -295,6 +346,7 @@ const struct move endpoint_moves[] = {
     STEP(srq_free, 1),
     STEP(ep_create, 7),
     STEP(ep_create_flags, 7),
+    STEP(ep_create_number, 7),
     STEP(ep_create_with_srq, 8),
     STEP(ep_query, 2),
     STEP(ep_get_status, 1),

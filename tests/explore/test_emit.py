@@ -21,6 +21,7 @@ COMPILE = ("cc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "
 SLOT_OF = {
     "ep_create_with_srq": 21,
     "ep_create_flags": 22,
+    "ep_create_number": 23,
     "psp_create_any": 21,
     "psp_create_making": 22,
     "lmr_create_of": 21,

@@ -104,6 +104,7 @@ CALLS: Mapping[str, str] = {
     "ep_modify_handle": "dat_ep_modify(@0, $1, &(DAT_EP_PARAM){.pz_handle = @2,"
     " .recv_evd_handle = @2, .request_evd_handle = @2, .connect_evd_handle = @2,"
     " .srq_handle = @2})",
+    "ep_create_number": "dat_ep_create(ia(t), @1, @2, @3, @4, ATTRIBUTES_OF_NUMBER($5, $6), &@0)",
     "ep_modify_number": "dat_ep_modify(@0, $1, &(DAT_EP_PARAM){.ep_attr = NUMBERS($2)})",
     "ep_recv_query": "dat_ep_recv_query(@0, &told.nbufs_allocated, &told.bufs_alloc_span)",
     "ep_set_watermark": "dat_ep_set_watermark(@0, $1, $2)",
@@ -155,7 +156,7 @@ APART = frozenset(
 NO_CALL = "private_again"
 _MAKES = {
     *("create", "create_flags", "create_with_srq", "create_any", "create_making", "create_of"),
-    "create_shared",
+    *("create_shared", "create_number"),
 }
 _ENDS = {"free", "accept", "reject", "handoff"}
 
@@ -289,6 +290,52 @@ static DAT_EP_ATTR *with_flags(DAT_EP_ATTR *attr, int recv, int request)
 #define ATTRIBUTES_OF_FLAGS(recv_, request_) with_flags(ATTRIBUTES(8, 8), (recv_), (request_))
 
 """
+_NUMBER = """\
+static DAT_EP_ATTR *with_number(DAT_EP_ATTR *attr, DAT_EP_PARAM_MASK field, int number)
+{
+        switch (field) {
+        case DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE:
+                attr->max_message_size = (DAT_VLEN)number;
+                break;
+        case DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE:
+                attr->max_rdma_size = (DAT_VLEN)number;
+                break;
+        case DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS:
+                attr->max_recv_dtos = number;
+                break;
+        case DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS:
+                attr->max_request_dtos = number;
+                break;
+        case DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV:
+                attr->max_recv_iov = number;
+                break;
+        case DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_IOV:
+                attr->max_request_iov = number;
+                break;
+        case DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IN:
+                attr->max_rdma_read_in = number;
+                break;
+        case DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_OUT:
+                attr->max_rdma_read_out = number;
+                break;
+        case DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW:
+                attr->srq_soft_hw = number;
+                break;
+        case DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IOV:
+                attr->max_rdma_read_iov = number;
+                break;
+        case DAT_EP_FIELD_EP_ATTR_MAX_RDMA_WRITE_IOV:
+                attr->max_rdma_write_iov = number;
+                break;
+        default:
+                break;
+        }
+        return attr;
+}
+
+#define ATTRIBUTES_OF_NUMBER(field_, number_) with_number(ATTRIBUTES(8, 8), (field_), (number_))
+
+"""
 # What calls tell, by the name of the parameter in the records.
 _TOLD = {
     "pz_param": "DAT_PZ_PARAM",
@@ -349,6 +396,7 @@ def case_of(
         ("REMOTE", _REMOTE),
         ("ATTRIBUTES", _ATTRIBUTES),
         ("ATTRIBUTES_OF_FLAGS", _FLAGS),
+        ("ATTRIBUTES_OF_NUMBER", _NUMBER),
     ):
         parts += [part] if word in text else []
     return "".join(parts) + f"CASE({page}, {name})\n{{\n{text}\n}}\n"

@@ -107,6 +107,10 @@ OWN_STEPS = (
         (new(EP), handle(PZ), *(handle(EVD) for _ in range(3)), EP_FLAGS, EP_FLAGS),
     ),
     Step(
+        "ep_create_number",
+        (new(EP), handle(PZ), *(handle(EVD) for _ in range(3)), NUMBER_FIELDS, NUMBERS),
+    ),
+    Step(
         "ep_create_with_srq",
         (new(EP), handle(PZ), *(handle(EVD) for _ in range(3)), handle(SRQ), DEPTHS, DEPTHS),
     ),
