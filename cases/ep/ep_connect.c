@@ -260,7 +260,10 @@ static void set_six(struct sockaddr_storage *address, unsigned char first, unsig
         six->sin6_addr.s6_addr[15] = first ? 1 : 0;
 }
 
-/* A failure, at once or by one event; and where at once, as if nothing had been asked. */
+/*
+ * A failure, at once or by one event; and where at once, as if nothing had been asked. The listener
+ * at the qualifier hears nothing: its address is another one.
+ */
 static void expect_nowhere(struct test *t, struct sockaddr_storage *address)
 {
         struct ep_snapshot before;
@@ -280,6 +283,7 @@ static void expect_nowhere(struct test *t, struct sockaddr_storage *address)
                 return;
         }
         expect_no_host(t, asking.ep, asking.timeout);
+        expect_empty(t, stage.loop.requests);
 }
 
 enum bad_address {

@@ -518,6 +518,17 @@ static void stage_set_reads(struct test *t, struct stage *stage, enum way way, D
                        (struct ep_opts){.attr = &passive});
 }
 
+/* The provider may change limits that it chose, and not those that the EP was made with. */
+static void expect_reads_kept(struct test *t, DAT_EP_HANDLE ep, DAT_COUNT out, DAT_COUNT in)
+{
+        struct ep_snapshot now = ep_look(t, ep);
+
+        if (now.unasked)
+                return;
+        expect_eq(now.param.ep_attr.max_rdma_read_out, out);
+        expect_eq(now.param.ep_attr.max_rdma_read_in, in);
+}
+
 void connect_reads(struct test *t, enum way way, const struct reads_row *row)
 {
         struct stage stage;
@@ -525,6 +536,8 @@ void connect_reads(struct test *t, enum way way, const struct reads_row *row)
         stage_set_reads(t, &stage, way, row->out, row->in);
         expect(connect_ask(&stage.asking), DAT_SUCCESS);
         expect_stage_accepted(t, &stage);
+        expect_reads_kept(t, stage.asking.ep, row->out, 0);
+        expect_reads_kept(t, stage.loop.passive, 0, row->in);
         expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
 }
 
