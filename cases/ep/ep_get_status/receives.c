@@ -29,6 +29,27 @@ FAMILY(ep_get_status, recv_in_state, consumer_ep_states)
         }
 }
 
+/* It is the provider's, and has its zone and its EVD from the consumer. */
+CASE(ep_get_status, recv_in_tentative)
+{
+        struct loop loop = {
+            .requests = evd_with(t, .flags = DAT_EVD_CR_FLAG),
+            .active = ep_with(t),
+        };
+        DAT_EP_PARAM with = {.pz_handle = pz(t), .recv_evd_handle = evd_with(t)};
+        DAT_EP_HANDLE ep;
+
+        loop_listen(t, loop.requests, DAT_PSP_PROVIDER_FLAG, &loop.qual);
+        loop_connect(t, loop.active, loop.qual);
+        loop_take_request(t, &loop);
+        ep = request_ep(t, loop.request);
+        must(dat_ep_modify(ep, DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE, &with));
+        ep_get_status_post_recvs(t, ep, 1);
+        expect_eq(status_of(t, ep).state, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+        expect_idle(t, ep, DAT_FALSE, DAT_TRUE);
+        must(dat_cr_reject(loop.request));
+}
+
 CASE(ep_get_status, recvs_reaped)
 {
         struct loop loop = transfer_with(t);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_get_status: whether requests are outstanding. */
 #include "case/standard.h"
+#include "case/transport.h"
 #include "cases/ep/ep_get_status/fixtures.h"
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transfer.h"
@@ -10,8 +11,10 @@
 
 #include <string.h>
 
-#define LATE_MS 100 /* what the peer's host sends */
-#define TRIES   5
+#define LATE_MS  100 /* what the peer's host sends */
+#define TRIES    5
+#define LASTING  ((size_t)1 << 22) /* bytes */
+#define IN_A_ROW 4                 /* requests of so many bytes */
 
 /* Each send goes when the other end has a receive for it, and not before. */
 CASE(ep_get_status, sends_reaped)
@@ -147,6 +150,103 @@ FAMILY(ep_get_status, request_under_way, workers)
         expect_eq(status.request_idle, DAT_FALSE);
         expect_eq(status.recv_idle, DAT_TRUE);
         expect_idle(t, ep, DAT_TRUE, DAT_TRUE);
+}
+
+static const struct worker lasting[] = {
+    {"rdma_write", WORK_WRITE},
+    {"rdma_read", WORK_READ},
+};
+
+/* A request of so many bytes lasts longer than the call. */
+static size_t length_that_lasts(struct test *t)
+{
+        DAT_VLEN most = ia_attr(t)->max_rdma_size;
+
+        return most < LASTING ? (size_t)most : LASTING;
+}
+
+/* Requests in a row, of which so many were reaped. */
+struct row_of_requests {
+        struct loop loop;
+        enum work work;
+        struct vector here;
+        struct vector there;
+        struct status status; /* that was told before the last look at the EVD */
+        int reaped;
+};
+
+static void reap_present(struct row_of_requests *row, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+
+        while (row->reaped < IN_A_ROW && dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS))
+                row->reaped++;
+}
+
+/* Whether the last one was outstanding at the call, and at one more call. */
+static bool told_under_way(struct test *t, struct row_of_requests *row)
+{
+        DAT_EVD_HANDLE evd = ep_request_evd(t, row->loop.active);
+
+        row->status = status_of(t, row->loop.active);
+        reap_present(row, evd);
+        if (row->reaped == IN_A_ROW)
+                return false;
+        status_of(t, row->loop.active);
+        reap_present(row, evd);
+        return row->reaped < IN_A_ROW;
+}
+
+static void post_in_a_row(struct test *t, struct row_of_requests *row)
+{
+        row->reaped = 0;
+        for (int i = 0; i < IN_A_ROW; i++)
+                must(
+                    work_post(row->loop.active, row->work, &row->here, vector_remote(&row->there)));
+}
+
+/*
+ * The requests go when the send before them has found a receive. Soft-RoCE completes those that
+ * wait for nothing in their posts; iWARP has no send that waits.
+ */
+static bool seen_behind_send(struct test *t, struct row_of_requests *row)
+{
+        bool seen;
+
+        if (host_is_iwarp())
+                return false;
+        post_sends(t, row->loop.active, 1);
+        post_in_a_row(t, row);
+        ep_get_status_post_recvs(t, row->loop.passive, 1);
+        must_dto(ep_request_evd(t, row->loop.active));
+        seen = told_under_way(t, row);
+        must_dto(ep_recv_evd(t, row->loop.passive));
+        return seen;
+}
+
+FAMILY(ep_get_status, long_request, lasting)
+{
+        size_t length = length_that_lasts(t);
+        struct row_of_requests it = {
+            .loop =
+                transfer_with(t, .reads = row->work == WORK_READ ? IN_A_ROW : 0, .most = length),
+            .work = row->work,
+            .here = vector_with(t, .length = length),
+            .there = vector_with(t, .length = length),
+        };
+        bool seen;
+
+        post_in_a_row(t, &it);
+        seen = told_under_way(t, &it);
+        for (int i = 0; i < TRIES && !seen; i++)
+                seen = seen_behind_send(t, &it);
+        if (!seen)
+                end_noted(t, "requests of %zu bytes were complete at once", length);
+        expect_eq(it.status.request_idle, DAT_FALSE);
+        expect_eq(it.status.recv_idle, DAT_TRUE);
+        for (int i = it.reaped; i < IN_A_ROW; i++)
+                must_dto(ep_request_evd(t, it.loop.active));
+        expect_idle(t, it.loop.active, DAT_TRUE, DAT_TRUE);
 }
 
 CASE(ep_get_status, requests_flushed)
