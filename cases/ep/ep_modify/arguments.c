@@ -50,7 +50,7 @@ FAMILY(ep_modify, not_on_the_page, omitted)
         record(t, "%s: %s, and the value is %d", row->id,
                dat_is(ret, DAT_SUCCESS) ? "granted" : "refused",
                (int)ep_value(&after.param, &parameter));
-        expect_ep_kept(t, ep, &before, 0);
+        expect_ep_kept(t, ep, &before, row->field);
 }
 
 /*

@@ -42,7 +42,18 @@ static const struct ep_state_row before_accepting[] = {
     {"unconnected", DAT_EP_STATE_UNCONNECTED},
     {"reserved", DAT_EP_STATE_RESERVED},
     {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
+    {"tentative_connection_pending", DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING},
 };
+
+/* What a provider's EP lacks for a receive. */
+static void equip(struct test *t, struct ep_change *change)
+{
+        DAT_EP_PARAM with = {.pz_handle = pz(t), .recv_evd_handle = ep_recv_evd(t, change->ep)};
+
+        must(dat_ep_modify(change->ep, DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE,
+                           &with));
+        change->before = ep_snapshot(t, change->ep);
+}
 
 /* A provider that declares no other flag has one more reason to refuse it. */
 FAMILY(ep_modify, recv_flags_after_posting, before_accepting)
@@ -50,6 +61,8 @@ FAMILY(ep_modify, recv_flags_after_posting, before_accepting)
         struct ep_change change =
             ep_change_in(t, &ep_parameters[EP_PARAM_recv_completion_flags], row->state);
 
+        if (row->state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING)
+                equip(t, &change);
         must(post_recv(change.ep, buf_with(t)));
         if (change.wanted == ep_value(&change.before.param, change.parameter))
                 change.wanted = DAT_COMPLETION_UNSIGNALLED_FLAG;
@@ -445,7 +458,7 @@ FAMILY(ep_modify, max_request_iov_of, rdma_uses)
                             "the segments did not arrive in order");
 }
 
-/* The requests that the table's own effect, a send, leaves out. */
+/* Of each kind of request. */
 static const struct flagged_request {
         const char *id;
         enum ask request;
@@ -453,6 +466,7 @@ static const struct flagged_request {
     {"rdma_write", A_WRITE},
     {"rdma_read", A_READ},
     {"bind", A_BIND},
+    {"send", A_SEND},
 };
 
 struct flagged {
@@ -472,6 +486,8 @@ static DAT_RETURN post_flagged(struct flagged *it, enum ask request, DAT_COMPLET
         if (request == A_READ)
                 return dat_ep_post_rdma_read(it->ep, 1, &it->segment, COOKIE(1), &it->remote,
                                              flags);
+        if (request == A_SEND)
+                return dat_ep_post_send(it->ep, 1, &it->segment, COOKIE(1), flags);
         return dat_rmr_bind(it->rmr, &it->segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, it->ep,
                             (DAT_RMR_COOKIE){.as_64 = 1}, flags, &context);
 }
@@ -485,13 +501,17 @@ FAMILY(ep_modify, request_flags_of, flagged_requests)
         struct ep_change change =
             ep_change_of(t, &ep_parameters[EP_PARAM_request_completion_flags], it.ep, 0);
         struct waiter *waiter;
+        struct peer_ep *end;
 
         if (row->request == A_READ && ia_attr(t)->max_rdma_read_per_ep_out < 1)
                 unsupported(t, "max_rdma_read_per_ep_out = 0");
         change.wanted = DAT_COMPLETION_UNSIGNALLED_FLAG;
         ep_value_set(&change.asked, change.parameter, change.wanted);
         expect_ep_change(t, &change);
-        it.remote = exposed(expect_connect(it.ep), MESSAGE);
+        end = expect_connect(it.ep);
+        it.remote = exposed(end, MESSAGE);
+        if (row->request == A_SEND)
+                peer_post_recv(end, 2, MESSAGE);
         if (row->request == A_BIND) {
                 must(dat_rmr_create(pz(t), &it.rmr));
                 adopt(t, DAT_HANDLE_TYPE_RMR, it.rmr);
@@ -503,6 +523,77 @@ FAMILY(ep_modify, request_flags_of, flagged_requests)
         expect_asleep(waiter);
         expect(post_flagged(&it, row->request, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
         expect(expect_awake(waiter).ret, DAT_SUCCESS);
+}
+
+/* Flags of an EP for receives, with what wakes no waiter by them, and what does. */
+static const struct flagged_receive {
+        const char *id;
+        DAT_COMPLETION_FLAGS of_ep;
+        DAT_COMPLETION_FLAGS first; /* of the receive that is posted first */
+        DAT_COMPLETION_FLAGS sent;  /* with the second message */
+} flagged_receives[] = {
+    {"unsignalled", DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_UNSIGNALLED_FLAG,
+     DAT_COMPLETION_DEFAULT_FLAG},
+    {"solicited_wait", DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_DEFAULT_FLAG,
+     DAT_COMPLETION_SOLICITED_WAIT_FLAG},
+};
+
+static struct ep_change changed_to(struct test *t, enum ep_parameter_id id,
+                                   DAT_COMPLETION_FLAGS flags)
+{
+        struct ep_change change = unconnected(t, id);
+
+        change.wanted = (uint64_t)flags;
+        ep_value_set(&change.asked, change.parameter, change.wanted);
+        expect_ep_change(t, &change);
+        return change;
+}
+
+/* The first of two messages wakes no waiter, and the second one does. */
+FAMILY(ep_modify, recv_flags_of, flagged_receives)
+{
+        struct ep_change change = changed_to(t, EP_PARAM_recv_completion_flags, row->of_ep);
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        struct peer_ep *end = expect_connect(change.ep);
+        struct waiter *waiter;
+
+        expect(dat_ep_post_recv(change.ep, 1, &segment, COOKIE(1), row->first), DAT_SUCCESS);
+        expect(dat_ep_post_recv(change.ep, 1, &segment, COOKIE(2), DAT_COMPLETION_DEFAULT_FLAG),
+               DAT_SUCCESS);
+        waiter = wait_on_evd(t, ep_recv_evd(t, change.ep), DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        peer_send(end, .length = MESSAGE);
+        peer_wait_sent(end);
+        expect_asleep(waiter);
+        peer_send(end, .length = MESSAGE, .flags = row->sent);
+        expect(expect_awake(waiter).ret, DAT_SUCCESS);
+}
+
+static const struct flag_removed {
+        const char *id;
+        enum ep_parameter_id parameter;
+} flags_removed[] = {
+    {"recv", EP_PARAM_recv_completion_flags},
+    {"send", EP_PARAM_request_completion_flags},
+};
+
+/* The EP had the flag and has it no more, so that no post may ask for it. */
+FAMILY(ep_modify, unsignalled_removed, flags_removed)
+{
+        struct ep_change change = changed_to(t, row->parameter, DAT_COMPLETION_UNSIGNALLED_FLAG);
+        struct ep_change back = backwards(&change);
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+
+        expect_ep_change(t, &back);
+        expect_connect(change.ep);
+        if (row->parameter == EP_PARAM_recv_completion_flags)
+                expect(dat_ep_post_recv(change.ep, 1, &segment, COOKIE(1),
+                                        DAT_COMPLETION_UNSIGNALLED_FLAG),
+                       DAT_INVALID_PARAMETER);
+        else
+                expect(dat_ep_post_send(change.ep, 1, &segment, COOKIE(1),
+                                        DAT_COMPLETION_UNSIGNALLED_FLAG),
+                       DAT_INVALID_PARAMETER);
 }
 
 /* All but zone and receive flags, which receives hold. */

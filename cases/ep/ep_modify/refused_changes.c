@@ -3,6 +3,7 @@
 #include "cases/ep/ep_modify/general_fixtures.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/ep/shared/modify_table.h"
+#include "cases/ep/shared/states.h"
 #include "clauses/ep_modify.h"
 
 static DAT_RETURN post_recv(DAT_EP_HANDLE ep, const struct buf *buf)
@@ -46,23 +47,23 @@ FAMILY(ep_modify, late_change_keeps, forbidding)
         ask_for_all(t, ep_in(t, row->state), &wishes);
 }
 
-/* Each change is refused, whichever way the EP came into the state. */
+/* Each change is refused, whichever way the EP came into the state, where it stays usable. */
 FAMILY(ep_modify, late_change_by_each_route, forbidding)
 {
         EACH_EP_ROUTE (route, row->state) {
                 struct wishes wishes = {.all = 0};
-                struct ep_snapshot before;
-                DAT_EP_HANDLE ep;
+                struct ep_held held;
 
                 wish_objects(t, &wishes);
-                ep = ep_by(t, route);
-                before = ep_snapshot(t, ep);
-                wish(t, &wishes, &before.param);
+                held = ep_hold_by(t, route);
+                held.before = ep_snapshot(t, held.ep);
+                wish(t, &wishes, &held.before.param);
                 for (size_t i = 0; i < MODIFIABLE_COUNT; i++)
-                        expect(dat_ep_modify(ep, ep_parameters[ep_modifiable[i].parameter].field,
+                        expect(dat_ep_modify(held.ep,
+                                             ep_parameters[ep_modifiable[i].parameter].field,
                                              &wishes.asked),
                                DAT_INVALID_STATE);
-                expect_ep_kept(t, ep, &before, 0);
+                expect_ep_untouched(t, &held);
         }
 }
 
