@@ -719,6 +719,18 @@ CASE(ep_reset, of_srq)
         expect_completion(ep_recv_evd(t, ep), ep, 3, MESSAGE, 0);
 }
 
+/* The provider made it for a request; it is the consumer's since it was accepted. */
+CASE(ep_reset, providers_ep)
+{
+        struct loop loop = loop_new(t);
+
+        ep_join_by_provider(t, &loop);
+        leave(t, &loop);
+        expect_reset(t, loop.active);
+
+        expect_joined(t, loop.active, ep_with(t));
+}
+
 LEGAL(ep_reset)
 {
         call->ep_handle = ep_with(t);

@@ -134,6 +134,19 @@ CASE(rsp_free, evd_afterwards)
         disown(t, loop.requests);
 }
 
+/* The request, which came to the EVD, is answered. */
+CASE(rsp_free, evd_after_request)
+{
+        struct loop loop = reserved_loop(t);
+
+        ask(t, &loop);
+        expect_rejected(t, loop.request, &loop);
+        free_spent(t, loop.psp);
+
+        expect(dat_evd_free(loop.requests), DAT_SUCCESS);
+        disown(t, loop.requests);
+}
+
 CASE(rsp_free, often, ROUNDS_DEADLINE)
 {
         struct rounds rounds = rounds_of(t, DAT_HANDLE_TYPE_RSP);
@@ -269,9 +282,27 @@ CASE(rsp_free, posted_receives_stay)
         expect_takes_messages(t, &loop, buf);
 }
 
+/* Attributes that no default has. */
+static DAT_EP_ATTR attr_of_no_default(struct test *t)
+{
+        DAT_COMPLETION_FLAGS flags = provider_attr_if_told(t)->completion_flags_supported;
+        DAT_EP_ATTR attr = ep_attr_few(t);
+
+        attr.max_recv_dtos = 5;
+        attr.max_request_dtos = 6;
+        attr.max_rdma_read_in = ia_attr(t)->max_rdma_read_per_ep_in > 0;
+        attr.max_rdma_read_out = attr.max_rdma_read_iov;
+        if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG) {
+                attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+                attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+        }
+        return attr;
+}
+
 CASE(rsp_free, ep_as_before)
 {
-        struct loop loop = loop_new(t);
+        DAT_EP_ATTR attr = attr_of_no_default(t);
+        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){.attr = &attr});
         uint64_t context = draw_context(t);
         struct ep_snapshot before = ep_snapshot(t, loop.passive);
 
@@ -281,6 +312,25 @@ CASE(rsp_free, ep_as_before)
 
         expect_ep_kept(t, loop.passive, &before, (DAT_EP_PARAM_MASK)0);
         expect_context(t, loop.passive, context);
+}
+
+/* It is in no state of an RSP, and takes a message into a receive of its SRQ. */
+CASE(rsp_free, ep_of_srq)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){.srq = srq});
+        struct buf *buf = buf_with(t);
+
+        reserve(t, &loop);
+        free_now(t, loop.psp);
+
+        expect_ep_in(t, loop.passive, DAT_EP_STATE_UNCONNECTED);
+        srq_post(t, srq, buf, MESSAGE, 0, 1);
+        loop.psp = rsp_at(t, loop.qual, loop.passive, loop.requests);
+        ask(t, &loop);
+        expect_accepted_by(t, loop.request, DAT_HANDLE_NULL, &loop);
+        loop_post_send(t, loop.active, buf_with(t), 1);
+        expect_dto(ep_recv_evd(t, loop.passive));
 }
 
 /*
