@@ -1,10 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_psp_create: EPs of requests. */
+#include "case/poison.h"
 #include "cases/psp/psp_create/fixtures.h"
 #include "cases/psp/shared/psp.h"
 #include "clauses/psp_create.h"
 
 #define POOL 2
+
+/* A port of the IA is bound to it. */
+static void expect_bound(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EP_PARAM param;
+
+        if (!ep_query_answers(t))
+                return;
+        poison(&param, sizeof(param));
+        must(dat_ep_query(ep, DAT_EP_FIELD_LOCAL_PORT_QUAL, &param));
+        MUST_BE_WRITTEN("dat_ep_query", param, local_port_qual);
+        expect_that(param.local_port_qual != 0, "an EP that accepted is bound to no port");
+}
 
 CASE(psp_create, consumers_ep)
 {
@@ -18,6 +32,7 @@ CASE(psp_create, consumers_ep)
 
         loop.passive = ep_with(t);
         expect_accepted(t, loop.request, &loop);
+        expect_bound(t, loop.passive);
         expect_message(t, loop.active, loop.passive);
         expect_message(t, loop.passive, loop.active);
 }
@@ -70,6 +85,7 @@ CASE(psp_create, providers_ep_each)
         for (int i = 0; i < PLACES; i++)
                 expect_own_accepted(t, asks[i].request, &asks[i]);
         for (int i = 0; i < PLACES; i++) {
+                expect_bound(t, eps[i]);
                 expect_message(t, asks[i].active, eps[i]);
                 expect_message(t, eps[i], asks[i].active);
         }
