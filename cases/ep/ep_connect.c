@@ -5,6 +5,7 @@
 #include "cases/ep/shared/connect.h"
 #include "cases/ep/shared/connect_impl.h"
 #include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transitions.h"
 #include "cases/shared/point.h"
 
 #include <netinet/in.h>
@@ -524,6 +525,65 @@ FAMILY(ep_connect, in_state, ep_states)
                 expect_ep_untouched(t, &held);
                 expect_empty(t, stage.loop.requests);
         }
+}
+
+/* Ends of an EP that no route into Disconnected has. */
+static void turn_broken(struct test *t, struct loop *loop)
+{
+        ep_turn_break(t, loop);
+        must_have_broken(t, loop->active);
+}
+
+static const struct ending {
+        const char *id;
+        void (*make)(struct test *t, struct loop *loop);
+} endings[] = {
+    {"gives_up", ep_turn_give_up},
+    {"breaks", turn_broken},
+};
+
+FAMILY(ep_connect, after_end, endings)
+{
+        struct loop loop = loop_new(t);
+        struct asking asking;
+        struct stage stage;
+
+        row->make(t, &loop);
+        must_that(ep_state(t, loop.active) == DAT_EP_STATE_DISCONNECTED,
+                  "the EP is not Disconnected");
+        stage_set(t, &stage, BY_ADDRESS);
+        asking = stage.asking;
+        asking.ep = loop.active;
+        expect(connect_ask(&asking), DAT_INVALID_STATE);
+        expect_eq(ep_state(t, loop.active), DAT_EP_STATE_DISCONNECTED);
+        settle_briefly(t);
+        expect_empty(t, stage.loop.requests);
+}
+
+/* The EP is of a second IA, and the listener of the first one. */
+CASE(ep_connect, from_other_ia)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        DAT_EVD_HANDLE dtos = evd_with(t, .ia = other);
+        DAT_EVD_HANDLE connect = evd_with(t, .ia = other, .flags = DAT_EVD_CONNECTION_FLAG);
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        struct asking asking;
+        struct stage stage;
+        DAT_EVENT event;
+
+        stage_set(t, &stage, BY_ADDRESS);
+        must(dat_ep_create(other, pz_of(t, other), dtos, dtos, connect, NULL, &ep));
+        adopt(t, DAT_HANDLE_TYPE_EP, ep);
+        asking = stage.asking;
+        asking.ep = ep;
+        expect(connect_ask(&asking), DAT_SUCCESS);
+        expect_stage_heard(t, &stage);
+        must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
+        event = expect_event(connect, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_that(event.event_data.connect_event_data.ep_handle == ep,
+                    "the event names another EP");
+        expect_eq(ep_state(t, ep), DAT_EP_STATE_CONNECTED);
+        expect_event(ep_connect_evd(t, stage.loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
 LEGAL(ep_connect)

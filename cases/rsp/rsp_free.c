@@ -99,12 +99,16 @@ FAMILY(rsp_free, unused, makers)
                 expect_eq(ep_state(t, loop.passive), DAT_EP_STATE_UNCONNECTED);
 }
 
-static void free_one_of_two(struct test *t, bool newer)
+/* Each has an EVD of its own, or both have one. */
+static void free_one_of_two_on(struct test *t, bool newer, bool one_evd)
 {
-        struct loop loops[2] = {reserved_loop(t), reserved_loop(t)};
+        struct loop loops[2] = {reserved_loop(t), loop_new(t)};
         struct loop *freed = &loops[newer];
         struct loop *left = &loops[!newer];
 
+        if (one_evd)
+                loops[1].requests = loops[0].requests;
+        reserve(t, &loops[1]);
         free_now(t, freed->psp);
 
         expect_refused(t, freed->qual, freed->requests);
@@ -112,6 +116,12 @@ static void free_one_of_two(struct test *t, bool newer)
         expect_rsp(t, left->psp, left->qual, left->passive, left->requests);
         ask(t, left);
         expect_own_ep_accepted(t, left);
+}
+
+static void free_one_of_two(struct test *t, bool newer)
+{
+        free_one_of_two_on(t, newer, false);
+        free_one_of_two_on(t, newer, true);
 }
 
 CASE(rsp_free, older_of_two)

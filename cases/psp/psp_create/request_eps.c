@@ -70,13 +70,15 @@ CASE(psp_create, providers_ep_each)
         DAT_EVD_HANDLE evd = request_evd(t);
         struct loop asks[PLACES];
         DAT_EP_HANDLE eps[PLACES];
-        DAT_CONN_QUAL qual;
-        DAT_PSP_HANDLE psp = psp_new(t, evd, DAT_PSP_PROVIDER_FLAG, &qual);
+        DAT_CONN_QUAL quals[2];
+        DAT_PSP_HANDLE psps[2];
 
+        for (int i = 0; i < 2; i++)
+                psps[i] = psp_new(t, evd, DAT_PSP_PROVIDER_FLAG, &quals[i]);
         for (int i = 0; i < PLACES; i++) {
                 asks[i] = (struct loop){.active = ep_with(t)};
-                loop_connect(t, asks[i].active, qual);
-                asks[i].request = expect_request(t, evd, psp, qual);
+                loop_connect(t, asks[i].active, quals[i % 2]);
+                asks[i].request = expect_request(t, evd, psps[i % 2], quals[i % 2]);
                 eps[i] = request_ep(t, asks[i].request);
                 expect_eq(ep_state(t, eps[i]), DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
                 for (int j = 0; j < i; j++)
