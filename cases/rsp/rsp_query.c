@@ -108,6 +108,18 @@ CASE(rsp_query, own_ia)
         check_point(t, &there);
 }
 
+/* Whether there is an EP before the request is the provider's affair (RSP-2). */
+static void expect_ep_or_none(struct test *t, DAT_HANDLE handle)
+{
+        DAT_HANDLE_TYPE type = DAT_HANDLE_TYPE_IA;
+
+        if (handle == DAT_HANDLE_NULL)
+                return;
+        expect_that(dat_is(dat_get_handle_type(handle, &type), DAT_SUCCESS) &&
+                        type == DAT_HANDLE_TYPE_EP,
+                    "the EP is neither null nor an EP");
+}
+
 CASE(rsp_query, providers_ep)
 {
         struct known_point known = {
@@ -120,6 +132,8 @@ CASE(rsp_query, providers_ep)
                 union point_param param = queried_point(t, &known, mask);
 
                 check_point_param(t, &known, &param, mask & ~(unsigned int)DAT_RSP_FIELD_EP_HANDLE);
+                if (mask & DAT_RSP_FIELD_EP_HANDLE)
+                        expect_ep_or_none(t, param.rsp.ep_handle);
         }
 }
 
