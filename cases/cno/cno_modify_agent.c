@@ -2,6 +2,7 @@
 /* dat_cno_modify_agent: which agent is called after it, and concurrent calls. */
 #include "clauses/cno_modify_agent.h"
 #include "cases/cno/shared/agent.h"
+#include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
 
 /*
@@ -380,6 +381,43 @@ FAMILY(cno_modify_agent, each_stream, event_kinds)
 
         expect_called(t, agent, brought.evd);
         expect_uncalled(t, agent);
+}
+
+CASE(cno_modify_agent, async_evd)
+{
+        struct agent *agent = agent_new(t);
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE async = async_evd(t);
+        struct armed armed = async_to_come(t);
+
+        must(dat_evd_modify_cno(async, cno));
+        expect(dat_cno_modify_agent(cno, proxy(agent)), DAT_SUCCESS);
+        async_comes(t, &armed);
+
+        expect_called(t, agent, async);
+        expect_notified(t, cno, async);
+        expect_async_event(armed.queue.srq);
+        must(dat_evd_modify_cno(async, DAT_HANDLE_NULL));
+}
+
+CASE(cno_modify_agent, keeps_waiter)
+{
+        struct agent *agent = agent_new(t);
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
+        struct woken woken;
+
+        must_wait(waiter);
+        expect(dat_cno_modify_agent(cno, proxy(agent)), DAT_SUCCESS);
+        expect_asleep(waiter);
+        expect(dat_cno_modify_agent(cno, DAT_OS_WAIT_PROXY_AGENT_NULL), DAT_SUCCESS);
+        expect_asleep(waiter);
+        post_ses(t, evd, 0, 1);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_that(woken.evd == evd, "the CNO names another EVD");
 }
 
 LEGAL(cno_modify_agent)

@@ -697,10 +697,8 @@ CASE(cno_wait, all_waiters_let_go)
                 expect_let_go(t, waiters[i]);
 }
 
-CASE(cno_wait, agent_let_go)
+static void expect_agent_let_go(struct test *t, DAT_CNO_HANDLE cno, struct agent *agent)
 {
-        struct agent *agent = agent_new(t);
-        DAT_CNO_HANDLE cno = cno_with(t, agent);
         DAT_EVD_HANDLE evds[] = {feeding(t, cno), feeding(t, cno)};
 
         release(t, evds[0]);
@@ -708,6 +706,17 @@ CASE(cno_wait, agent_let_go)
         release(t, evds[1]);
 
         expect_called(t, agent, DAT_HANDLE_NULL);
+}
+
+/* Whether the CNO was made with the agent, or was given it. */
+CASE(cno_wait, agent_let_go)
+{
+        struct agent *agents[] = {agent_new(t), agent_new(t)};
+        DAT_CNO_HANDLE cno = cno_new(t);
+
+        expect_agent_let_go(t, cno_with(t, agents[0]), agents[0]);
+        agent_given(t, cno, agents[1]);
+        expect_agent_let_go(t, cno, agents[1]);
 }
 
 CASE(cno_wait, used_again_after_last_evd)
@@ -725,27 +734,31 @@ CASE(cno_wait, used_again_after_last_evd)
         expect_notified(t, cno, evd);
 }
 
+#define CLOSING_CNOS    2 /* of the IA that is closed */
+#define CLOSING_WAITERS 3 /* two of the first CNO, and one of the last */
+
 CASE(cno_wait, ia_closed)
 {
         DAT_IA_HANDLE closing = other_ia(t);
         DAT_CNO_HANDLE here = cno_new(t);
-        DAT_CNO_HANDLE there = DAT_HANDLE_NULL;
+        DAT_CNO_HANDLE there[CLOSING_CNOS];
         DAT_EVD_HANDLE evd = feeding(t, here);
         struct waiter *stays;
-        struct waiter *waiters[2];
+        struct waiter *waiters[CLOSING_WAITERS];
 
-        must(dat_cno_create(closing, DAT_OS_WAIT_PROXY_AGENT_NULL, &there));
+        for (int i = 0; i < CLOSING_CNOS; i++)
+                must(dat_cno_create(closing, DAT_OS_WAIT_PROXY_AGENT_NULL, &there[i]));
         stays = wait_on_cno(t, here, DAT_TIMEOUT_INFINITE);
         expect_wait(stays);
-        for (int i = 0; i < 2; i++) {
-                waiters[i] = wait_on_cno(t, there, DAT_TIMEOUT_INFINITE);
+        for (int i = 0; i < CLOSING_WAITERS; i++) {
+                waiters[i] = wait_on_cno(t, there[i / 2], DAT_TIMEOUT_INFINITE);
                 expect_wait(waiters[i]);
         }
         disown(t, closing);
         must(dat_ia_close(closing, DAT_CLOSE_ABRUPT_FLAG));
 
-        expect_let_go(t, waiters[0]);
-        expect_let_go(t, waiters[1]);
+        for (int i = 0; i < CLOSING_WAITERS; i++)
+                expect_let_go(t, waiters[i]);
         expect_asleep(stays);
         post_ses(t, evd, 0, 1);
         expect_told(t, stays, evd);

@@ -15,6 +15,8 @@
 struct agent {
         pthread_mutex_t lock;
         pthread_cond_t changed;
+        DAT_AGENT_FUNC function;
+        DAT_AGENT_FUNC called_by; /* in its last call */
         DAT_RETURN (*makes)(DAT_EVD_HANDLE evd);
         DAT_RETURN returned;
         unsigned int calls;
@@ -22,18 +24,34 @@ struct agent {
         DAT_EVD_HANDLE evds[CALLS_MAX];
 };
 
-static void agent_main(DAT_PVOID instance_data, DAT_EVD_HANDLE evd)
+static void agent_called(struct agent *agent, DAT_AGENT_FUNC by, DAT_EVD_HANDLE evd)
 {
-        struct agent *agent = instance_data;
         DAT_RETURN returned = agent->makes ? agent->makes(evd) : DAT_SUCCESS;
 
         pthread_mutex_lock(&agent->lock);
         agent->returned = returned;
+        agent->called_by = by;
         if (agent->calls < CALLS_MAX)
                 agent->evds[agent->calls] = evd;
         agent->calls++;
         pthread_cond_signal(&agent->changed);
         pthread_mutex_unlock(&agent->lock);
+}
+
+static void agent_main(DAT_PVOID instance_data, DAT_EVD_HANDLE evd)
+{
+        agent_called(instance_data, agent_main, evd);
+}
+
+static void agent_other(DAT_PVOID instance_data, DAT_EVD_HANDLE evd)
+{
+        agent_called(instance_data, agent_other, evd);
+}
+
+/* Agents differ from the one made before them in function and data, from others in data alone. */
+static DAT_AGENT_FUNC nth_function(unsigned int n)
+{
+        return n % 2 ? agent_other : agent_main;
 }
 
 struct agent *agent_that(struct test *t, DAT_RETURN (*makes)(DAT_EVD_HANDLE evd))
@@ -44,7 +62,8 @@ struct agent *agent_that(struct test *t, DAT_RETURN (*makes)(DAT_EVD_HANDLE evd)
         struct agent *agent;
 
         suite_that(count < AGENTS_MAX, "a case has %d agents", AGENTS_MAX);
-        agent = &agents[count++];
+        agent = &agents[count];
+        agent->function = nth_function(count++);
         agent->makes = makes;
         pthread_mutex_init(&agent->lock, NULL);
         pthread_condattr_init(&attr);
@@ -63,7 +82,8 @@ DAT_OS_WAIT_PROXY_AGENT proxy(struct agent *agent)
 {
         if (!agent)
                 return DAT_OS_WAIT_PROXY_AGENT_NULL;
-        return (DAT_OS_WAIT_PROXY_AGENT){.instance_data = agent, .proxy_agent_func = agent_main};
+        return (DAT_OS_WAIT_PROXY_AGENT){.instance_data = agent,
+                                         .proxy_agent_func = agent->function};
 }
 
 DAT_CNO_HANDLE cno_with(struct test *t, struct agent *agent)
@@ -106,6 +126,7 @@ void expect_called(struct test *t, struct agent *agent, DAT_EVD_HANDLE evd)
 {
         struct timespec until = deadline(event_timeout(t));
         bool called;
+        DAT_AGENT_FUNC by;
         DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
 
         pthread_mutex_lock(&agent->lock);
@@ -115,8 +136,10 @@ void expect_called(struct test *t, struct agent *agent, DAT_EVD_HANDLE evd)
         called = agent->calls > agent->looked_at;
         if (called && agent->looked_at < CALLS_MAX)
                 named = agent->evds[agent->looked_at++];
+        by = agent->called_by;
         pthread_mutex_unlock(&agent->lock);
         expect_that(called, "the agent was not called");
+        expect_that(!called || by == agent->function, "the function of another agent was called");
         expect_that(named == evd, "the agent was called with another EVD");
 }
 
