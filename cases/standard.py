@@ -18,7 +18,7 @@ from typing import Any
 
 KINDS = ("ia", "pz", "evd", "cno", "lmr", "rmr", "srq", "ep", "psp", "rsp", "cr")
 # Objects of which the harness makes one of another IA.
-OF_OTHER_IA = ("pz", "evd", "srq")
+OF_OTHER_IA = ("pz", "evd", "cno", "srq")
 # A call by which a refusal could change an object beside the bad handle, as a query then shows; the
 # teardown cannot free what was freed.
 CHANGES = {

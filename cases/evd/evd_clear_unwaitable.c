@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_clear_unwaitable: the EVD can be waited for again. */
 #include "clauses/evd_clear_unwaitable.h"
+#include "cases/cno/shared/agent.h"
+#include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
 #include "cases/evd/shared/source.h"
 
@@ -104,7 +106,8 @@ CASE(evd_clear_unwaitable, keeps_direct_waiter)
 CASE(evd_clear_unwaitable, lets_waiter_of_cno_wait)
 {
         EACH_SOURCE (kind) {
-                DAT_CNO_HANDLE cno = cno_new(t);
+                struct agent *agent = agent_new(t);
+                DAT_CNO_HANDLE cno = cno_with(t, agent);
                 struct source source = source_in(t, kind, unwaitable, cno);
                 struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
                 struct woken woken;
@@ -112,11 +115,13 @@ CASE(evd_clear_unwaitable, lets_waiter_of_cno_wait)
                 must_wait(waiter);
                 expect(dat_evd_clear_unwaitable(source.evd), DAT_SUCCESS);
                 expect_asleep(waiter);
+                expect_uncalled(t, agent);
 
                 source_bring(t, &source, 0, 1);
                 woken = expect_awake(waiter);
                 expect(woken.ret, DAT_SUCCESS);
                 expect_that(woken.evd == source.evd, "the CNO names another EVD");
+                expect_called(t, agent, source.evd);
         }
 }
 
@@ -165,6 +170,49 @@ CASE(evd_clear_unwaitable, again_and_again)
 
         expect_state(t, evd, (struct evd_state){.enabled = true, .waitable = true},
                      DAT_HANDLE_NULL);
+}
+
+CASE(evd_clear_unwaitable, from_threads_at_once, DEADLINE_MS(20000))
+{
+        DAT_EVD_HANDLE evd = evd_in(t, unwaitable, DAT_HANDLE_NULL);
+        struct stress stress = stress_of(t, 30);
+
+        while (stress_round(&stress)) {
+                struct racer racers[] = {
+                    {.call = unwaitable_to_and_fro, .arg = evd},
+                    {.call = unwaitable_to_and_fro, .arg = evd},
+                    {.call = unwaitable_to_and_fro, .arg = evd},
+                };
+                DAT_EVENT event;
+                DAT_COUNT more;
+
+                stress_met(&stress, race(racers, 3));
+                for (int i = 0; i < 3; i++)
+                        expect(racers[i].ret, DAT_SUCCESS);
+                expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+                post_ses(t, evd, 0, 1);
+                expect(dat_evd_wait(evd, 0, 1, &event, &more), DAT_SUCCESS);
+                expect_se(t, evd, &event, 0);
+        }
+        must_have_met(&stress);
+}
+
+CASE(evd_clear_unwaitable, async_evd)
+{
+        DAT_EVD_HANDLE async = async_evd(t);
+        struct armed armed = async_to_come(t);
+        struct waiter *waiter;
+        struct woken woken;
+
+        must(dat_evd_set_unwaitable(async));
+        expect(dat_evd_clear_unwaitable(async), DAT_SUCCESS);
+        waiter = wait_on_evd(t, async, DAT_TIMEOUT_INFINITE, 1);
+        expect_wait(waiter);
+        async_comes(t, &armed);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_async_about(&woken.event, armed.queue.srq);
 }
 
 FAMILY(evd_clear_unwaitable, each_stream, event_kinds)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_enable: events trigger the CNO, whatever the EVD was before, but for a direct waiter. */
 #include "clauses/evd_enable.h"
+#include "cases/cno/shared/agent.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
 #include "cases/evd/shared/source.h"
@@ -84,10 +85,26 @@ CASE(evd_enable, enabled_notifies_nothing)
         }
 }
 
-CASE(evd_enable, wakes_waiter_of_cno)
+CASE(evd_enable, keeps_notification)
 {
         EACH_SOURCE (kind) {
                 DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source =
+                    source_in(t, kind, (struct evd_state){.enabled = true, .waitable = true}, cno);
+
+                source_fill(t, &source, 0, 1);
+                expect(dat_evd_enable(source.evd), DAT_SUCCESS);
+
+                expect_notified(t, cno, source.evd);
+                expect_source_events(t, &source, 0, 1);
+        }
+}
+
+CASE(evd_enable, wakes_waiter_of_cno)
+{
+        EACH_SOURCE (kind) {
+                struct agent *agent = agent_new(t);
+                DAT_CNO_HANDLE cno = cno_with(t, agent);
                 struct source source =
                     source_in(t, kind, (struct evd_state){.waitable = true}, cno);
                 struct waiter *waiter = wait_on_cno(t, cno, 2 * event_timeout(t));
@@ -100,6 +117,7 @@ CASE(evd_enable, wakes_waiter_of_cno)
                 woken = expect_awake(waiter);
                 expect(woken.ret, DAT_SUCCESS);
                 expect_that(woken.evd == source.evd, "the CNO names another EVD");
+                expect_called(t, agent, source.evd);
         }
 }
 
@@ -107,22 +125,28 @@ CASE(evd_enable, wakes_waiter_of_cno)
  * A direct waiter
  */
 
+static void expect_direct_waiter_kept(struct test *t, const struct source_kind *kind, bool enabled)
+{
+        struct source source = source_in(
+            t, kind, (struct evd_state){.enabled = enabled, .waitable = true}, cno_new(t));
+        struct waiter *waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 1);
+        struct woken woken;
+
+        must_wait(waiter);
+        expect(dat_evd_enable(source.evd), DAT_SUCCESS);
+        expect_asleep(waiter);
+        source_bring(t, &source, 0, 1);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_source_event(t, &source, &woken.event, 0);
+}
+
 CASE(evd_enable, keeps_direct_waiter)
 {
         EACH_SOURCE (kind) {
-                struct source source =
-                    source_in(t, kind, (struct evd_state){.waitable = true}, cno_new(t));
-                struct waiter *waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 1);
-                struct woken woken;
-
-                must_wait(waiter);
-                expect(dat_evd_enable(source.evd), DAT_SUCCESS);
-                expect_asleep(waiter);
-                source_bring(t, &source, 0, 1);
-
-                woken = expect_awake(waiter);
-                expect(woken.ret, DAT_SUCCESS);
-                expect_source_event(t, &source, &woken.event, 0);
+                expect_direct_waiter_kept(t, kind, false);
+                expect_direct_waiter_kept(t, kind, true);
         }
 }
 

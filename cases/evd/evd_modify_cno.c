@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_modify_cno: who is notified from then on, and what the change leaves alone. */
 #include "clauses/evd_modify_cno.h"
+#include "cases/cno/shared/agent.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
 #include "cases/evd/shared/source.h"
@@ -167,19 +168,24 @@ CASE(evd_modify_cno, keeps_events)
 CASE(evd_modify_cno, wakes_waiter_of_new)
 {
         EACH_SOURCE (kind) {
-                DAT_CNO_HANDLE cno = cno_new(t);
-                struct source source = source_in(t, kind, plain, cno_new(t));
+                struct agent *former = agent_new(t);
+                struct agent *agent = agent_new(t);
+                DAT_CNO_HANDLE cno = cno_with(t, agent);
+                struct source source = source_in(t, kind, plain, cno_with(t, former));
                 struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
                 struct woken woken;
 
                 must_wait(waiter);
                 expect(dat_evd_modify_cno(source.evd, cno), DAT_SUCCESS);
                 expect_asleep(waiter);
+                expect_uncalled(t, agent);
                 source_bring(t, &source, 0, 1);
 
                 woken = expect_awake(waiter);
                 expect(woken.ret, DAT_SUCCESS);
                 expect_that(woken.evd == source.evd, "the CNO names another EVD");
+                expect_called(t, agent, source.evd);
+                expect_uncalled(t, former);
         }
 }
 
@@ -217,6 +223,79 @@ CASE(evd_modify_cno, former_can_be_freed)
         disown(t, former);
         expect(dat_cno_free(cno), DAT_INVALID_STATE);
         expect_state(t, evd, plain, cno);
+}
+
+/* An event of before the change, or during it, has notified one of the two CNOs, or does. */
+static void expect_either_notified(struct test *t, DAT_CNO_HANDLE former, DAT_CNO_HANDLE cno,
+                                   DAT_EVD_HANDLE evd)
+{
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+        bool by_former = dat_is(dat_cno_wait(former, 0, &named), DAT_SUCCESS);
+        bool by_new =
+            !by_former && dat_is(dat_cno_wait(cno, event_timeout(t), &named), DAT_SUCCESS);
+
+        if (!by_former && !by_new)
+                expect(dat_cno_wait(former, 0, &named), DAT_SUCCESS);
+        expect_that(named == evd, "the CNO names another EVD");
+        record(t, "the %s CNO is notified", by_new ? "new" : "former");
+}
+
+CASE(evd_modify_cno, pending_notification)
+{
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE former = cno_new(t);
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_in(t, kind, plain, former);
+
+                source_fill(t, &source, 0, 1);
+                expect(dat_evd_modify_cno(source.evd, cno), DAT_SUCCESS);
+
+                expect_either_notified(t, former, cno, source.evd);
+                expect_source_events(t, &source, 0, 1);
+        }
+}
+
+#define CHANGES 30 /* each with an event in flight */
+
+CASE(evd_modify_cno, event_in_flight)
+{
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cnos[] = {cno_new(t), cno_new(t)};
+                struct source source = source_in(t, kind, plain, cnos[0]);
+
+                for (unsigned int i = 0; i < CHANGES; i++) {
+                        DAT_CNO_HANDLE former = cnos[i % 2];
+                        DAT_CNO_HANDLE cno = cnos[1 - i % 2];
+
+                        source_bring(t, &source, i, 1);
+                        expect(dat_evd_modify_cno(source.evd, cno), DAT_SUCCESS);
+                        settle_briefly(t);
+                        expect_either_notified(t, former, cno, source.evd);
+                        expect_source_events(t, &source, i, 1);
+                        forget_notice(cno);
+                        forget_notice(former);
+                }
+        }
+}
+
+CASE(evd_modify_cno, keeps_direct_waiter)
+{
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_in(t, kind, plain, cno_new(t));
+                struct waiter *waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 1);
+                struct woken woken;
+
+                must_wait(waiter);
+                expect(dat_evd_modify_cno(source.evd, cno), DAT_SUCCESS);
+                expect_asleep(waiter);
+                source_bring(t, &source, 0, 1);
+
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_source_event(t, &source, &woken.event, 0);
+                expect_no_notice(t, cno);
+        }
 }
 
 FAMILY(evd_modify_cno, each_stream, event_kinds)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_query: every field by its own bit, the state after each change, and what is no mask. */
 #include "clauses/evd_query.h"
-#include "cases/evd/shared/dispatcher.h"
+#include "cases/evd/shared/source.h"
 #include "cases/shared/masks.h"
 
 #include <string.h>
@@ -240,9 +240,13 @@ FAMILY(evd_query, state, changes)
         for (int i = 0; i < 3 && row->calls[i]; i++)
                 must(row->calls[i](known.evd));
 
-        DAT_EVD_STATE state = state_of(t, known.evd);
-        expect_eq(state & EVD_ENABLING, row->enabling);
-        expect_eq(state & EVD_WAITING, row->waiting);
+        /* Again: a query changes no state either. */
+        for (int i = 0; i < 3; i++) {
+                DAT_EVD_STATE state = state_of(t, known.evd);
+
+                expect_eq(state & EVD_ENABLING, row->enabling);
+                expect_eq(state & EVD_WAITING, row->waiting);
+        }
         expect_eq(state_of(t, other), before);
 }
 
@@ -298,29 +302,50 @@ FAMILY(evd_query, cno_after_change, attachments)
  * What a query leaves as it was
  */
 
+static const struct evd_state plain = {.enabled = true, .waitable = true};
+
 CASE(evd_query, keeps_events)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        EACH_SOURCE (kind) {
+                struct source source = source_in(t, kind, plain, DAT_HANDLE_NULL);
 
-        post_ses(t, evd, 0, SE_QLEN);
-        for (int i = 0; i < MANY; i++)
-                queried(t, evd, DAT_EVD_FIELD_ALL);
+                source_fill(t, &source, 0, SE_QLEN);
+                for (int i = 0; i < MANY; i++)
+                        queried(t, source.evd, DAT_EVD_FIELD_ALL);
 
-        expect_ses(t, evd, 0, SE_QLEN);
-        expect_empty(t, evd);
+                expect_source_events(t, &source, 0, SE_QLEN);
+                expect_empty(t, source.evd);
+        }
 }
 
 CASE(evd_query, triggers_nothing)
 {
-        struct known known = known_enabled(t);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_in(t, kind, plain, cno);
 
-        for (int i = 0; i < MANY; i++)
-                queried(t, known.evd, DAT_EVD_FIELD_ALL);
-        expect_no_notice(t, known.cno);
+                for (int i = 0; i < MANY; i++)
+                        queried(t, source.evd, DAT_EVD_FIELD_ALL);
+                expect_no_notice(t, cno);
 
-        post_ses(t, known.evd, 0, 1);
-        queried(t, known.evd, DAT_EVD_FIELD_ALL);
-        expect_notified(t, known.cno, known.evd);
+                source_bring(t, &source, 0, 1);
+                queried(t, source.evd, DAT_EVD_FIELD_ALL);
+                expect_notified(t, cno, source.evd);
+        }
+}
+
+/* By use: neither an event nor a wait finds the EVD in another state. */
+FAMILY(evd_query, keeps_state, evd_states)
+{
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
+                struct source source = source_in(t, kind, row->state, cno);
+
+                for (int i = 0; i < MANY; i++)
+                        queried(t, source.evd, DAT_EVD_FIELD_ALL);
+
+                expect_source_state(t, &source, row->state, cno);
+        }
 }
 
 CASE(evd_query, within_structure)

@@ -527,6 +527,7 @@ FAMILY(evd_resize, keeps_state, evd_states)
                 struct source source = source_in(t, kind, row->state, cno);
 
                 expect(dat_evd_resize(source.evd, places_above(t, source.evd, 8)), DAT_SUCCESS);
+                source.qlen = 0;
 
                 expect_source_state(t, &source, row->state, cno);
         }

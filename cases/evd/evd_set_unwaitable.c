@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_set_unwaitable: waits are refused, and events arrive as before. */
 #include "clauses/evd_set_unwaitable.h"
+#include "cases/cno/shared/agent.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
 #include "cases/evd/shared/source.h"
@@ -55,20 +56,28 @@ static const struct queue_row waiters[] = {
     {"for_more_than_there_are", 2, DAT_TIMEOUT_INFINITE, 3},
 };
 
+static void expect_waiter_woken(struct test *t, const struct source_kind *kind,
+                                struct evd_state state, const struct queue_row *row)
+{
+        struct source source = source_in(t, kind, state, DAT_HANDLE_NULL);
+        struct waiter *waiter;
+
+        source_fill(t, &source, 0, row->events);
+        waiter = wait_on_evd(t, source.evd, row->timeout, row->threshold);
+        must_wait(waiter);
+        expect(dat_evd_set_unwaitable(source.evd), DAT_SUCCESS);
+
+        expect(expect_awake(waiter).ret, DAT_INVALID_STATE);
+        expect_source_events(t, &source, 0, row->events);
+        expect_empty(t, source.evd);
+}
+
+/* A disabled EVD can have a waiter, too. */
 FAMILY(evd_set_unwaitable, wakes_waiter, waiters)
 {
         EACH_SOURCE (kind) {
-                struct source source = source_in(t, kind, plain, DAT_HANDLE_NULL);
-                struct waiter *waiter;
-
-                source_fill(t, &source, 0, row->events);
-                waiter = wait_on_evd(t, source.evd, row->timeout, row->threshold);
-                must_wait(waiter);
-                expect(dat_evd_set_unwaitable(source.evd), DAT_SUCCESS);
-
-                expect(expect_awake(waiter).ret, DAT_INVALID_STATE);
-                expect_source_events(t, &source, 0, row->events);
-                expect_empty(t, source.evd);
+                expect_waiter_woken(t, kind, plain, row);
+                expect_waiter_woken(t, kind, (struct evd_state){.waitable = true}, row);
         }
 }
 
@@ -101,7 +110,8 @@ CASE(evd_set_unwaitable, this_evd_alone)
 CASE(evd_set_unwaitable, lets_waiter_of_cno_wait)
 {
         EACH_SOURCE (kind) {
-                DAT_CNO_HANDLE cno = cno_new(t);
+                struct agent *agent = agent_new(t);
+                DAT_CNO_HANDLE cno = cno_with(t, agent);
                 struct source source = source_in(t, kind, plain, cno);
                 struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
                 struct woken woken;
@@ -109,11 +119,13 @@ CASE(evd_set_unwaitable, lets_waiter_of_cno_wait)
                 must_wait(waiter);
                 expect(dat_evd_set_unwaitable(source.evd), DAT_SUCCESS);
                 expect_asleep(waiter);
+                expect_uncalled(t, agent);
 
                 source_bring(t, &source, 0, 1);
                 woken = expect_awake(waiter);
                 expect(woken.ret, DAT_SUCCESS);
                 expect_that(woken.evd == source.evd, "the CNO names another EVD");
+                expect_called(t, agent, source.evd);
         }
 }
 

@@ -6,11 +6,11 @@
 #define CONN_QUAL_FIRST 21000
 #define CONN_QUAL_COUNT 1000
 
-static DAT_HANDLE make_cno(struct test *t)
+static DAT_HANDLE make_cno(struct test *t, DAT_IA_HANDLE of)
 {
         DAT_CNO_HANDLE made = DAT_HANDLE_NULL;
 
-        arrange(dat_cno_create(t->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &made));
+        arrange(dat_cno_create(of, DAT_OS_WAIT_PROXY_AGENT_NULL, &made));
         object_add(t, OBJECT_CNO, made);
         return made;
 }
@@ -49,7 +49,7 @@ DAT_HANDLE live_handle(struct test *t, DAT_HANDLE_TYPE type)
 {
         switch (type) {
         case DAT_HANDLE_TYPE_CNO:
-                return make_cno(t);
+                return make_cno(t, t->ia);
         case DAT_HANDLE_TYPE_EP:
                 return ep_with(t);
         case DAT_HANDLE_TYPE_EVD:
@@ -100,6 +100,8 @@ static DAT_HANDLE of_other_ia(struct test *t, DAT_HANDLE_TYPE type)
                 return pz_of(t, other);
         case DAT_HANDLE_TYPE_EVD:
                 return evd_with(t, .ia = other);
+        case DAT_HANDLE_TYPE_CNO:
+                return make_cno(t, other);
         case DAT_HANDLE_TYPE_SRQ:
                 return srq_with(t, .ia = other, .pz = pz_of(t, other));
         default:

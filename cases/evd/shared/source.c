@@ -155,6 +155,7 @@ struct source source_new(struct test *t, const struct source_kind *kind, DAT_CNO
             .kind = kind,
         };
 
+        source.qlen = evd_param(t, source.evd).evd_qlen;
         record(t, "the events are %s", kind->id);
         if (kind->open)
                 kind->open(t, &source);
@@ -236,6 +237,16 @@ static void expect_waitable(struct test *t, const struct source *source, bool wa
         expect_source_event(t, source, &event, number);
 }
 
+/* What no change of its state, or of its CNO, changes. */
+static void expect_source_kept(struct test *t, const struct source *source,
+                               const DAT_EVD_PARAM *param)
+{
+        expect_that(param->ia_handle == ia(t), "the EVD is of another IA");
+        expect_eq(param->evd_flags, source->kind->flags);
+        if (source->qlen)
+                expect_eq(param->evd_qlen, source->qlen);
+}
+
 void expect_source_state(struct test *t, const struct source *source, struct evd_state state,
                          DAT_CNO_HANDLE cno)
 {
@@ -246,6 +257,7 @@ void expect_source_state(struct test *t, const struct source *source, struct evd
         expect_eq(param.evd_state & EVD_WAITING,
                   state.waitable ? DAT_EVD_STATE_WAITABLE : DAT_EVD_STATE_UNWAITABLE);
         expect_that(param.cno_handle == cno, "the EVD's CNO has changed");
+        expect_source_kept(t, source, &param);
 
         source_bring(t, source, 1, 1);
         if (cno && state.enabled)

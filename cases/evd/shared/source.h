@@ -26,6 +26,7 @@ struct completion_way;
 struct source {
         DAT_EVD_HANDLE evd;
         const struct source_kind *kind;
+        DAT_COUNT qlen; /* when it was made; 0: not known */
         const struct completion_way *way;
         struct loop loop;
         struct buf *buf;
@@ -75,7 +76,7 @@ void expect_source_events(struct test *t, const struct source *source, unsigned 
 /*
  * The EVD, which is empty, is in this state: by its query, by what an event that comes does to its
  * CNO (DAT_HANDLE_NULL: it has none), by what a wait for it is answered with, and by
- * dat_evd_dequeue, which gives the event in any state.
+ * dat_evd_dequeue, which gives the event in any state. IA, streams and length are as at first.
  */
 void expect_source_state(struct test *t, const struct source *source, struct evd_state state,
                          DAT_CNO_HANDLE cno);

@@ -34,13 +34,25 @@ DAT_EVD_HANDLE evd_in(struct test *t, struct evd_state state, DAT_CNO_HANDLE cno
         return evd;
 }
 
-DAT_RETURN disable_to_and_fro(void *evd)
+/* Makes the two calls in turn, the first one last. */
+static DAT_RETURN to_and_fro(DAT_EVD_HANDLE evd, DAT_RETURN (*first)(DAT_EVD_HANDLE evd),
+                             DAT_RETURN (*second)(DAT_EVD_HANDLE evd))
 {
         DAT_RETURN ret = DAT_SUCCESS;
 
         for (int i = 0; i < TO_AND_FRO && dat_is(ret, DAT_SUCCESS); i++) {
-                ret = i % 2 ? dat_evd_enable(evd) : dat_evd_disable(evd);
+                ret = i % 2 ? second(evd) : first(evd);
                 sched_yield();
         }
         return ret;
+}
+
+DAT_RETURN disable_to_and_fro(void *evd)
+{
+        return to_and_fro(evd, dat_evd_disable, dat_evd_enable);
+}
+
+DAT_RETURN unwaitable_to_and_fro(void *evd)
+{
+        return to_and_fro(evd, dat_evd_set_unwaitable, dat_evd_clear_unwaitable);
 }

@@ -40,4 +40,7 @@ DAT_EVD_HANDLE evd_in(struct test *t, struct evd_state state, DAT_CNO_HANDLE cno
  */
 DAT_RETURN disable_to_and_fro(void *evd);
 
+/* The same: makes the EVD unwaitable and waitable in turn, and unwaitable last. */
+DAT_RETURN unwaitable_to_and_fro(void *evd);
+
 #endif

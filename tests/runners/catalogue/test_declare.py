@@ -144,7 +144,7 @@ def test_an_argument_that_the_call_has_not_ends_the_build(tmp_path: Path) -> Non
         ("null = true", "nil = true", "unknown key nil"),
         ('legal = "evd_modify_cno/set"', "", "legal is missing"),
         ('legal = "evd_modify_cno/set"', 'legal = "pot/set"', "no clause of the page"),
-        ("null = true", "other_ia = true", "other_ia is for pz, evd, srq"),
+        ('"cno", null = true', '"rmr", other_ia = true', "other_ia is for pz, evd, cno, srq"),
     ],
 )
 def test_a_table_of_arguments_that_makes_no_sense_ends_the_build(
