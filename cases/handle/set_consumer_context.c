@@ -5,6 +5,7 @@
 #include "cases/handle/shared/object.h"
 #include "cases/shared/point.h"
 
+#include "case/object_state.h"
 #include "case/standard.h"
 
 #include <sys/mman.h>
@@ -18,10 +19,12 @@
 FAMILY(set_consumer_context, each_kind, object_kinds)
 {
         struct live live = live_object(t, row->type, false);
+        struct object_state before = object_state(t, row->type, live.handle);
         uint64_t context = draw_context(t);
 
         expect(dat_set_consumer_context(live.handle, CONTEXT(context)), DAT_SUCCESS);
         expect_context(t, live.handle, context);
+        expect_object_kept(t, CHECK_SITE_("dat_set_consumer_context"), &before, "the object");
         live_end(t, &live);
 }
 
@@ -105,6 +108,11 @@ FAMILY(set_consumer_context, of_two, object_kinds)
         expect(dat_set_consumer_context(older.handle, CONTEXT(0)), DAT_SUCCESS);
         expect_context(t, newer.handle, SECOND);
         expect_context(t, older.handle, 0);
+        expect(dat_set_consumer_context(older.handle, CONTEXT(SECOND)), DAT_SUCCESS);
+        expect_context(t, older.handle, SECOND);
+        expect(dat_set_consumer_context(newer.handle, CONTEXT(FIRST)), DAT_SUCCESS);
+        expect_context(t, newer.handle, FIRST);
+        expect_context(t, older.handle, SECOND);
         live_end(t, &older);
         live_end(t, &newer);
 }

@@ -162,6 +162,15 @@ DAT_HANDLE ep_connected(struct test *t)
         return loop.active;
 }
 
+DAT_HANDLE ep_disconnected(struct test *t)
+{
+        DAT_EP_HANDLE ep = ep_connected(t);
+
+        must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        return ep;
+}
+
 DAT_HANDLE ep_of_srq(struct test *t)
 {
         return ep_with(t, .srq = srq_with(t));

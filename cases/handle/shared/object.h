@@ -65,6 +65,7 @@ DAT_HANDLE made_request_evd(struct test *t);
 DAT_HANDLE made_dto_evd(struct test *t);
 DAT_HANDLE cno_of_agent(struct test *t);
 DAT_HANDLE ep_connected(struct test *t);
+DAT_HANDLE ep_disconnected(struct test *t);
 DAT_HANDLE ep_of_srq(struct test *t);
 DAT_HANDLE ep_of_provider(struct test *t);
 DAT_HANDLE psp_of_providers_eps(struct test *t);
@@ -77,6 +78,7 @@ static const struct origin origins[] = {
     {"dto_evd", DAT_HANDLE_TYPE_EVD, made_dto_evd},
     {"cno_of_agent", DAT_HANDLE_TYPE_CNO, cno_of_agent},
     {"connected_ep", DAT_HANDLE_TYPE_EP, ep_connected},
+    {"disconnected_ep", DAT_HANDLE_TYPE_EP, ep_disconnected},
     {"ep_of_srq", DAT_HANDLE_TYPE_EP, ep_of_srq},
     {"providers_ep", DAT_HANDLE_TYPE_EP, ep_of_provider},
     {"psp_of_providers_eps", DAT_HANDLE_TYPE_PSP, psp_of_providers_eps},
