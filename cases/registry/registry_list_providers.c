@@ -174,6 +174,7 @@ static const struct small_row {
         const char *id;
         DAT_COUNT room;
         bool no_list;
+        int no_place;
 } too_small[] = {
     {.id = "zero", .room = 0},
     {.id = "one_less", .room = MANY - 1},
@@ -181,13 +182,16 @@ static const struct small_row {
     {.id = "negative", .room = -1},
     {.id = "no_list", .room = MANY, .no_list = true},
     {.id = "no_list_for_none", .room = 0, .no_list = true},
+    {.id = "no_first_place", .room = MANY, .no_place = 1},
+    {.id = "no_last_place", .room = MANY, .no_place = MANY},
 };
 
 FAMILY(registry_list_providers, too_small, too_small, WITHOUT_IA)
 {
         struct conf conf = conf_of(t, MANY);
         struct consumer *consumer = consumer_of(t, &conf);
-        struct listing listing = {.max_to_return = row->room, .no_list = row->no_list};
+        struct listing listing = {
+            .max_to_return = row->room, .no_list = row->no_list, .no_place = row->no_place};
         DAT_COUNT room = row->room > 0 ? row->room : 0;
 
         expect(consumer_list(consumer, &listing), DAT_INVALID_PARAMETER);

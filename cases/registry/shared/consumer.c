@@ -323,6 +323,8 @@ static DAT_RETURN list_there(void *arg)
         poison(&listing->number, sizeof(listing->number));
         for (size_t i = 0; i < LISTED_MAX; i++)
                 places[i] = &listing->listed[listing->backwards && i < room ? room - 1 - i : i];
+        if (listing->no_place)
+                places[listing->no_place - 1] = NULL;
         return dat_registry_list_providers(listing->max_to_return, &listing->number,
                                            listing->no_list ? NULL : places);
 }

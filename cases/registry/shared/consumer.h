@@ -87,6 +87,7 @@ DAT_RETURN consumer_close(struct consumer *consumer, DAT_IA_HANDLE ia, DAT_CLOSE
 struct listing {
         DAT_COUNT max_to_return;
         bool no_list;   /* the list is a null pointer */
+        int no_place;   /* the pointer of this place, from 1 on, is null; 0: of none */
         bool backwards; /* the first entry goes to the last of the places that there is room for */
         DAT_COUNT number;
         DAT_PROVIDER_INFO listed[LISTED_MAX];
