@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -149,6 +150,62 @@ CASE(lmr_create, contents_kept)
 
         expect_that(message_holds(memory, REGION_PAGE, 5), "the memory was changed");
         expect_moves_out(t, &wire, &region, USE_SEND, 0, REGION_PAGE, 5);
+}
+
+/* Where a consumer has memory of its own. */
+static void expect_used_at(struct test *t, unsigned char *memory, size_t length)
+{
+        struct wire wire = wire_in(t, pz(t));
+        struct region region = created_with(t, .addr = memory, .length = length);
+
+        expect_used(t, &wire, &region);
+        lmr_create_free_now(t, &region);
+}
+
+#define OWN (2 * REGION_PAGE + 77) /* bytes */
+
+static void use_heap(struct test *t)
+{
+        unsigned char *memory = malloc(OWN);
+
+        if (!memory)
+                resource(t, "no memory");
+        expect_used_at(t, memory, OWN);
+        free(memory);
+}
+
+static void use_stack(struct test *t)
+{
+        unsigned char memory[OWN];
+
+        expect_used_at(t, memory, sizeof(memory));
+}
+
+static void use_data(struct test *t)
+{
+        static unsigned char memory[OWN];
+
+        expect_used_at(t, memory, sizeof(memory));
+}
+
+static void use_shared(struct test *t)
+{
+        expect_used_at(t, memory_shared(t, OWN), OWN);
+}
+
+static const struct own {
+        const char *id;
+        void (*use)(struct test *t);
+} owns[] = {
+    {"heap", use_heap},
+    {"stack", use_stack},
+    {"data", use_data},
+    {"shared_mapping", use_shared},
+};
+
+FAMILY(lmr_create, memory_of, owns)
+{
+        row->use(t);
 }
 
 /* Memory that was never written has no pages yet: they come later, and the LMR has them. */
