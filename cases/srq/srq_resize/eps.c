@@ -193,6 +193,43 @@ CASE(srq_resize, eps_of_all_kinds)
         expect_traffic(t, &queue, &flow, 3);
 }
 
+#define LOOKS 30 /* quiet periods in which a message that waits comes */
+
+/* Whether the message that found no receive has waited for the one that was posted since. */
+static bool has_waited(struct test *t, const struct flow *flow)
+{
+        DAT_RETURN ret = DAT_QUEUE_EMPTY;
+        DAT_EVENT event;
+
+        for (int look = 0; look < LOOKS && dat_is(ret, DAT_QUEUE_EMPTY); look++) {
+                ret = dat_evd_dequeue(flow->evd, &event);
+                if (dat_is(ret, DAT_QUEUE_EMPTY))
+                        settle(t);
+        }
+        return dat_is(ret, DAT_SUCCESS) && event.event_number == DAT_DTO_COMPLETION_EVENT &&
+               event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS;
+}
+
+/* Of two queues without a receive, one is resized; by the other, whether messages wait for one. */
+FAMILY(srq_resize, keeps_waiting_message, changes)
+{
+        struct queue queue = queue_with(t, 8);
+        struct queue other = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct flow beside = flow_open(t, &other, DAT_HANDLE_NULL);
+
+        flow_send(&flow, 1);
+        flow_send(&beside, 1);
+        settle(t);
+        expect(resize(t, queue.srq, row, 1), DAT_SUCCESS);
+
+        queue_post(t, &queue, 1);
+        queue_post(t, &other, 1);
+        if (!has_waited(t, &beside))
+                end_noted(t, "a message that finds no receive is lost, with no resize either");
+        expect_messages(t, &queue, &flow, 1);
+}
+
 /* With receives on it that no EP can take any more. */
 CASE(srq_resize, freed_after)
 {
