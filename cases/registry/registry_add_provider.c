@@ -232,6 +232,19 @@ CASE(registry_add_provider, refused_leaves_nothing, WITHOUT_IA)
         expect_asks(t, consumer, &key, &other);
 }
 
+CASE(registry_add_provider, unterminated_name, WITHOUT_IA)
+{
+        struct consumer *consumer = consumer_of_two(t);
+        DAT_PROVIDER_INFO own = key_of("added");
+        DAT_PROVIDER_INFO key = own;
+
+        memset(key.ia_name, 'a', sizeof(key.ia_name));
+        expect(consumer_add_as(consumer, &own, &key), DAT_PROVIDER_ALREADY_REGISTERED,
+               DAT_INVALID_PARAMETER);
+        expect(consumer_add(consumer, &own), DAT_SUCCESS);
+        expect_opens(t, consumer, &own);
+}
+
 CASE(registry_add_provider, name_of_dat_conf, WITHOUT_IA)
 {
         struct consumer *consumer = consumer_of_two(t);
