@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_lmr_create: shared memory. */
+#include "case/exec_process.h"
 #include "cases/lmr/lmr_create/fixtures.h"
 #include "cases/lmr/shared/region.h"
 #include "clauses/lmr_create.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 CASE(lmr_create, two_mappings)
@@ -43,6 +46,71 @@ CASE(lmr_create, two_consumers)
         expect_that(memcmp(first, second, REGION_PAGE) == 0, "the mappings differ");
         lmr_create_free_now(t, &there);
         expect_used(t, &wire, &here);
+}
+
+/* A consumer in a process of its own, which begins anew. */
+struct elsewhere {
+        char name[DAT_NAME_MAX_LENGTH];
+        char cookie[COOKIE_SIZE];
+        DAT_IA_HANDLE ia;
+        DAT_PZ_HANDLE zone;
+        DAT_LMR_HANDLE lmr;
+};
+
+/* Bytes at the end of the memory that both processes have. */
+#define COMMON (2 * REGION_PAGE)
+
+static DAT_RETURN open_elsewhere(void *arg)
+{
+        struct elsewhere *there = arg;
+        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+        DAT_RETURN ret = dat_ia_open(there->name, 8, &async, &there->ia);
+
+        return dat_is(ret, DAT_SUCCESS) ? dat_pz_create(there->ia, &there->zone) : ret;
+}
+
+static DAT_RETURN register_elsewhere(void *arg)
+{
+        struct elsewhere *there = arg;
+        unsigned char *shared = exec_process_own_shared();
+        struct region made;
+        DAT_REGION_DESCRIPTION description = {
+            .for_shared_memory = {.virtual_address = shared + EXEC_PROCESS_SHARED - COMMON,
+                                  .shared_memory_id = &there->cookie}};
+
+        return dat_lmr_create(there->ia, DAT_MEM_TYPE_SHARED_VIRTUAL, description, COMMON,
+                              there->zone, DAT_MEM_PRIV_ALL_FLAG, &there->lmr, &made.lmr_context,
+                              &made.rmr_context, &made.registered_size, &made.registered_address);
+}
+
+static DAT_RETURN free_elsewhere(void *arg)
+{
+        const struct elsewhere *there = arg;
+
+        return dat_lmr_free(there->lmr);
+}
+
+CASE(lmr_create, two_processes)
+{
+        struct wire wire = wire_in(t, pz(t));
+        struct elsewhere there = {.cookie = "two processes"};
+        char cookie[COOKIE_SIZE] = "two processes";
+        struct exec_process *process =
+            exec_process_start(t, NULL, 0, "DAT_OVERRIDE", getenv("DAT_OVERRIDE"));
+        unsigned char *shared = exec_process_shared(process);
+        struct region here;
+
+        snprintf(there.name, sizeof(there.name), "%s", ia_name(t));
+        must(exec_process_call(process, open_elsewhere, &there, sizeof(there)));
+        expect(exec_process_call(process, register_elsewhere, &there, sizeof(there)), DAT_SUCCESS);
+        here = created_with(t, .type = DAT_MEM_TYPE_SHARED_VIRTUAL,
+                            .addr = shared + EXEC_PROCESS_SHARED - COMMON, .length = COMMON,
+                            .cookie = &cookie);
+        expect_used(t, &wire, &here);
+        expect(exec_process_call(process, free_elsewhere, &there, sizeof(there)), DAT_SUCCESS);
+        expect_used(t, &wire, &here);
+        lmr_create_free_now(t, &here);
+        exec_process_end(process);
 }
 
 /* Two regions' cookies that are alike but for one byte; byte 4 of both is 0. */
