@@ -72,6 +72,49 @@ DAT_HANDLE live_handle(struct test *t, DAT_HANDLE_TYPE type)
         test_end(t, VERDICT_ERROR, "bad_handle() makes no object of type %d", (int)type);
 }
 
+static DAT_RETURN make_lmr(struct test *t, DAT_LMR_HANDLE *made)
+{
+        static unsigned char memory[64];
+        DAT_REGION_DESCRIPTION description = {.for_va = memory};
+        DAT_LMR_CONTEXT context;
+        DAT_RMR_CONTEXT remote;
+        DAT_VLEN length;
+        DAT_VADDR address;
+
+        return dat_lmr_create(t->ia, DAT_MEM_TYPE_VIRTUAL, description, sizeof(memory), pz(t),
+                              DAT_MEM_PRIV_ALL_FLAG, made, &context, &remote, &length, &address);
+}
+
+DAT_HANDLE live_handle_if_made(struct test *t, DAT_HANDLE_TYPE type)
+{
+        DAT_HANDLE made = DAT_HANDLE_NULL;
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        switch (type) {
+        case DAT_HANDLE_TYPE_CNO:
+                ret = dat_cno_create(t->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &made);
+                break;
+        case DAT_HANDLE_TYPE_EVD:
+                ret = dat_evd_create(t->ia, 1, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &made);
+                break;
+        case DAT_HANDLE_TYPE_LMR:
+                ret = make_lmr(t, &made);
+                break;
+        case DAT_HANDLE_TYPE_PZ:
+                ret = dat_pz_create(t->ia, &made);
+                break;
+        case DAT_HANDLE_TYPE_RMR:
+                ret = dat_rmr_create(pz(t), &made);
+                break;
+        default:
+                return DAT_HANDLE_NULL;
+        }
+        if (!dat_is(ret, DAT_SUCCESS))
+                return DAT_HANDLE_NULL;
+        adopt(t, type, made);
+        return made;
+}
+
 static DAT_HANDLE closed_ia(struct test *t)
 {
         DAT_IA_HANDLE second = ia_another(t, 1);

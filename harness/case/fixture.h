@@ -310,9 +310,9 @@ void outlast_defaults(void);
 /*
  * Handles that no call may take, for families of handle clauses: a null one, the handle of an
  * object of that kind already destroyed, a live handle of another kind, one of the kind that is
- * nearest (an RSP for a PSP, an SRQ for an EP), and a live PZ, EVD or SRQ of another IA. A provider
- * may give the handle of a destroyed object to the next one of its kind: a case asks for one last,
- * when it has made all that it needs.
+ * nearest (an RSP for a PSP, an SRQ for an EP), and a live PZ, EVD, CNO or SRQ of another IA. A
+ * provider may give the handle of a destroyed object to the next one of its kind: a case asks for
+ * one last, when it has made all that it needs.
  */
 enum bad_handle {
         BAD_HANDLE_NULL,
@@ -324,6 +324,8 @@ enum bad_handle {
 DAT_HANDLE bad_handle(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how);
 /* A live object of the type, one that destroyed and sibling handles are made of. */
 DAT_HANDLE live_handle(struct test *t, DAT_HANDLE_TYPE type);
+/* A live object of the type, one that needs no others; null if the provider makes none. */
+DAT_HANDLE live_handle_if_made(struct test *t, DAT_HANDLE_TYPE type);
 /* Of which type its object is, for that type of a good one. */
 DAT_HANDLE_TYPE bad_handle_type(struct test *t, DAT_HANDLE_TYPE type, enum bad_handle how);
 

@@ -211,6 +211,35 @@ static bool expect_foreign(struct test *t, const struct check_site *site,
         return true;
 }
 
+/* A provider may tell one kind from the argument's, and not the others. */
+static void expect_other_kinds_refused(struct test *t, const struct standard_call *standard,
+                                       const struct standard_handle *handle, char *call)
+{
+        static const struct {
+                DAT_HANDLE_TYPE type;
+                const char *words;
+        } kinds[] = {
+            {DAT_HANDLE_TYPE_CNO, "of a live CNO"}, {DAT_HANDLE_TYPE_EVD, "of a live EVD"},
+            {DAT_HANDLE_TYPE_LMR, "of a live LMR"}, {DAT_HANDLE_TYPE_PZ, "of a live PZ"},
+            {DAT_HANDLE_TYPE_RMR, "of a live RMR"},
+        };
+        DAT_HANDLE_TYPE asked = bad_handle_type(t, handle->type, handle->how);
+
+        for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+                char text[TEXT_MAX];
+                struct check_site site =
+                    site_of(t, text, standard, handle->argument, kinds[i].words);
+                DAT_HANDLE bad = DAT_HANDLE_NULL;
+
+                if (kinds[i].type != handle->type && kinds[i].type != asked)
+                        bad = live_handle_if_made(t, kinds[i].type);
+                if (bad == DAT_HANDLE_NULL)
+                        continue;
+                memcpy(call + handle->offset, &bad, sizeof(bad));
+                check_expect(t, &site, standard->make(call), &standard->refused, 1);
+        }
+}
+
 void standard_bad_handle(struct test *t, const struct standard_call *standard,
                          const struct standard_handle *handle)
 {
@@ -235,6 +264,8 @@ void standard_bad_handle(struct test *t, const struct standard_call *standard,
         } else {
                 check_expect(t, &site, standard->make(call), &standard->refused, 1);
         }
+        if (handle->how == BAD_HANDLE_OTHER_KIND)
+                expect_other_kinds_refused(t, standard, handle, call);
         if (!granted)
                 expect_objects_kept(t, &site, &named, standard);
         memcpy(call + handle->offset, &good, sizeof(good));
