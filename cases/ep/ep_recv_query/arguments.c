@@ -149,11 +149,16 @@ static DAT_RETURN query_of(void *ep)
 FAMILY(ep_recv_query, invalid_handle, invalid_eps)
 {
         DAT_HANDLE ep = bad_handle(t, DAT_HANDLE_TYPE_EP, row->how);
+        DAT_RETURN ret;
 
-        if (row->how == BAD_HANDLE_DESTROYED)
+        if (row->how == BAD_HANDLE_DESTROYED) {
                 expect_stale(query_of, ep_with(t), ep);
-        else if (!provider_attr(t)->ep_recv_info_supported)
-                expect(query_of(ep), DAT_INVALID_HANDLE, DAT_MODEL_NOT_SUPPORTED);
-        else
+        } else if (!provider_attr(t)->ep_recv_info_supported) {
+                ret = expect(query_of(ep), DAT_INVALID_HANDLE, DAT_MODEL_NOT_SUPPORTED,
+                             DAT_NOT_IMPLEMENTED);
+                if (dat_is(ret, DAT_NOT_IMPLEMENTED))
+                        note(t, "DAT_NOT_IMPLEMENTED, which no page names (GEN-2)");
+        } else {
                 expect(query_of(ep), DAT_INVALID_HANDLE);
+        }
 }
