@@ -389,6 +389,14 @@ CASE(evd_query, qlen_with_events)
                 post_ses(t, evd, (unsigned int)i, 1);
                 expect_eq(queried(t, evd, DAT_EVD_FIELD_EVD_QLEN).evd_qlen, places);
         }
+
+        EACH_SOURCE (kind) {
+                struct source source = source_in(t, kind, plain, DAT_HANDLE_NULL);
+
+                places = queried(t, source.evd, DAT_EVD_FIELD_EVD_QLEN).evd_qlen;
+                source_fill(t, &source, 0, SE_QLEN);
+                expect_eq(queried(t, source.evd, DAT_EVD_FIELD_EVD_QLEN).evd_qlen, places);
+        }
 }
 
 CASE(evd_query, under_waiter)
