@@ -40,6 +40,7 @@ CALLS = {
 NOT_FOUND = "DAT_PROVIDER_NOT_FOUND"
 TAKEN = "DAT_PROVIDER_ALREADY_REGISTERED"
 IN_USE = "DAT_PROVIDER_IN_USE"
+NAME_SPACE = 256  # DAT_NAME_MAX_LENGTH
 
 for _name, _legal in CALLS.items():
     describe(_name, legal=_legal)
@@ -151,6 +152,8 @@ def lists(call: Call, _obj: Any, side: Side) -> bool | str | None:
     if not call.ok:
         if conf.most is None or room < conf.most or room == 0:
             return None
+        if call.ret == INVALID_PARAMETER:
+            return None  # the trace of a refused call does not tell which places are null
         return f"{_said(call)} with room for {room}, and dat.conf has {conf.most} entries"
     if not isinstance(told, int):
         return None
@@ -286,8 +289,9 @@ def closed(call: Call, side: Side) -> None:
         "registry_add_provider/opens",
         "registry_add_provider/same_name",
         "registry_add_provider/name_of_dat_conf",
+        "registry_add_provider/unterminated_name",
     ],
-    rulings=["REG-6"],
+    rulings=["REG-6", "REG-10"],
 )
 def adds(call: Call, _obj: Any, side: Side) -> bool | str | None:
     """A name is added once; one of dat.conf is not while its IA is open."""
@@ -295,6 +299,10 @@ def adds(call: Call, _obj: Any, side: Side) -> bool | str | None:
     if registry is None or key is None or registry.conf.ordered or call.ret == INSUFFICIENT:
         return None
     conf, taken = registry.conf, ""
+    if len(key.name) >= NAME_SPACE:
+        if not call.ok:
+            return True
+        return Breach("registry_add_provider/unterminated_name", "takes a name that has no end")
     if key in registry.added:
         taken = "registry_add_provider/same_name"
     elif key in conf.entries and registry.uses(key):
