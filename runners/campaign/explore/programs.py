@@ -23,6 +23,8 @@ from runners.campaign.explore.step import (
     SRQ,
     Step,
     guarded,
+    handle_kind,
+    named,
 )
 from runners.campaign.explore.steps import OWN_STEPS, STEPS
 
@@ -38,6 +40,8 @@ _OTHER_OF_ALL, _PEER_OF_ALL = 1 / 3, 1 / 5
 _LATE_OF_ALL = 1 / 4
 # So many chains of a program that has a peer are with the peer.
 _PEER_CHAINS_OF_ALL = 2 / 3
+# So many parts of a program give each handle of one step's call wrongly.
+_MISGIVEN_OF_ALL = 1 / 40
 _LEFT_OUT = (0.0, 0.1, 0.5, 0.8)
 
 # What frees an object of a kind.
@@ -91,6 +95,8 @@ class Programs:
                 lines += draw.choice(PEER_CHAINS if with_peer else self._chains)
             elif draw.random() < _BURSTS_OF_ALL:
                 lines += self.burst(STEPS[draw.choice(names)], draw)
+            elif draw.random() < _MISGIVEN_OF_ALL:
+                lines += misgiven(STEPS[draw.choice(names)], draw)
             elif draw.random() < _FREED_OF_ALL:
                 lines += self._of_freed(STEPS[draw.choice(names)], draw)
             else:
@@ -122,6 +128,22 @@ class Programs:
         if ends not in self._names or number % BY_KIND >= FREED or "create" in name:
             return [" ".join((name, *args))]
         return guarded(f"{ends} {number}", " ".join((name, str(number + FREED), *args[1:])))
+
+
+def misgiven(step: Step, draw: Random) -> list[str]:
+    """A step again and again, each handle of its call once of each other kind and of none: which
+    one a provider mistakes, few draws would tell.
+    """
+    lines = []
+    kinds = [handle_kind(choices) for choices in step.args]
+    for at, kind in enumerate(kinds):
+        wrong = [named(other, 0) for other in _ENDS if other != kind]
+        for given in [*wrong, NULL] if kind is not None else []:
+            name, *args = step.line(draw).split()
+            for place, other in enumerate(kinds):
+                args[place] = args[place] if other is None else str(step.args[place][0])
+            lines.append(" ".join((name, *args[:at], str(given), *args[at + 1 :])))
+    return lines
 
 
 def _is_on(step: Step, number: int) -> bool:

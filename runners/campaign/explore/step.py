@@ -84,6 +84,11 @@ def handle(kind: int) -> list[int]:
     return [*own(kind) * 28, *of_other_ia, *others, *[NULL] * 8]
 
 
+def handle_kind(choices: Choices) -> int | None:
+    """The kind of which handle() drew the choices; None for those of another argument."""
+    return next((kind for kind in range(PZ, RSP + 1) if choices == handle(kind)), None)
+
+
 def optional(kind: int) -> list[int]:
     return [*own(kind) * 3, named(kind, OTHER), *[NULL] * 8]
 
