@@ -585,7 +585,7 @@ FAMILY(cr_query, private_data_of_peer, amounts)
 {
         struct request request = request_at(t, MADE_BY_CONSUMER);
         DAT_COUNT size = amount_of(t, row);
-        unsigned char sent[PEER_PRIVATE_MAX];
+        unsigned char sent[PEER_PRIVATE_MAX + 1];
         DAT_CR_PARAM param;
 
         if (size > PEER_PRIVATE_MAX)

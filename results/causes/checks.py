@@ -79,10 +79,12 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
     # A loop over kinds checks the answers of several calls, and of several kinds, at one place.
     # So does one that a thread waits: it may be refused, or woken by nothing.
     back = _CAME_BACK.match(check.seen)
+    # Where one case sees nothing come, and another one a wrong value, they tell different things.
+    seen = "nothing" if check.seen.startswith("no event") else ""
     if not back and not (refused and is_of_answer(attempt)):
-        yield "site", check.file, check.line, last.name if last else ""
+        yield "site", check.file, check.line, last.name if last else "", seen
         if culprit:
-            yield "site", check.file, check.line, culprit.name
+            yield "site", check.file, check.line, culprit.name, seen
     if is_missing_connection(check) or is_missing_completion(check):
         # However the case looked for it.
         yield "missing", call, tuple(name.split(" ")[0] for name in check.expected)

@@ -116,7 +116,7 @@ FAMILY(cr_accept, private_data_to_peer, amounts)
         struct request request = request_at(t, MADE_BY_CONSUMER);
         struct peer_ep *end = peer_request(peer(t), request.qual);
         DAT_COUNT size = lesser(amount_of(t, row), PEER_PRIVATE_MAX);
-        unsigned char sent[PEER_PRIVATE_MAX];
+        unsigned char sent[PEER_PRIVATE_MAX + 1];
         struct peer_event told;
 
         draw_amount(t, row, sent, size);

@@ -18,6 +18,8 @@ static struct {
         DAT_CONN_QUAL qual;
 } beside;
 
+#define UNSENT 0xa5 /* behind the private data: one that is sent as well is no padding */
+
 DAT_COUNT amount_of(struct test *t, const struct amount *row)
 {
         return row->size < 0 ? provider_attr(t)->max_private_data_size + 1 + row->size : row->size;
@@ -30,6 +32,7 @@ void draw_amount(struct test *t, const struct amount *row, unsigned char *data, 
 
                 data[i] = zero ? 0 : (unsigned char)(1 + draw(t, 255));
         }
+        data[size] = UNSENT;
 }
 
 void expect_private_data(struct test *t, const unsigned char *told, DAT_COUNT private_data_size,

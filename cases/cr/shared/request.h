@@ -47,7 +47,10 @@ static const struct amount amounts[] = {
 };
 DAT_COUNT amount_of(struct test *t, const struct amount *row);
 
-/* Draws `size` bytes of private data, of which only those of `zeros` are 0. */
+/*
+ * Draws `size` bytes of private data, of which only those of `zeros` are 0. One more byte, behind
+ * them, is set too.
+ */
 void draw_amount(struct test *t, const struct amount *row, unsigned char *data, DAT_COUNT size);
 
 /* The private data begins with what was sent. Zeros may follow, which is noted (CR-2). */

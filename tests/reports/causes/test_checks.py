@@ -175,6 +175,11 @@ def test_one_cause(tmp_path: Path, one: Record, other: Record) -> None:
             told_status("dat_ep_post_send", 7, "DAT_DTO_SUCCESS"),
             told_status("dat_ep_post_send", 7, "DAT_DTO_ERR_LOCAL_EP"),
         ),
+        # At one place, a completion that did not come, and one that is too short.
+        (
+            failing("dat_ep_post_rdma_read", 7, "no event within 9 ms", text="dto", expected=["9"]),
+            failing("dat_ep_post_rdma_read", 7, "length 3", text="dto", expected=["9"]),
+        ),
         # Two fields of one answer.
         (
             failing("dat_srq_query", 7, text="got.size == 3", expected=["3"], seen="0"),
