@@ -5,8 +5,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <time.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "case/check.h"
@@ -24,6 +23,7 @@ struct seat {
         struct table *table;
         struct part part;
         uint64_t drawn;    /* state of its draws */
+        int timer;         /* by which it sleeps */
         bool is_first;     /* it does not sleep */
         atomic_bool calls; /* it is in a call */
 };
@@ -58,12 +58,20 @@ static uint64_t next_draw(struct seat *seat)
         return z ^ (z >> 31);
 }
 
+/* One timer for all turns: to make one each time takes longer than a short call. */
+static void wait_for(int timer, uint64_t ns)
+{
+        struct itimerspec when = {.it_value.tv_nsec = (long)ns};
+        uint64_t expirations;
+
+        if (timerfd_settime(timer, 0, &when, NULL) == 0)
+                (void)!read(timer, &expirations, sizeof(expirations));
+}
+
 static void pause_before(struct seat *seat)
 {
-        struct timespec ns = {.tv_nsec = (long)(next_draw(seat) % SLEEP_NS)};
-
         if (seat->table->one_processor && !seat->is_first)
-                nanosleep(&ns, NULL);
+                wait_for(seat->timer, 1 + next_draw(seat) % SLEEP_NS);
         else
                 sched_yield();
 }
@@ -76,8 +84,6 @@ static DAT_RETURN take_turns(void *arg)
 
         if (table->one_processor && seat->is_first)
                 let_others_first();
-        /* A sleep ends when it is over, and not when others are due. */
-        prctl(PR_SET_TIMERSLACK, 1);
         /* None is done before another one has begun. */
         atomic_fetch_add(&table->ready, 1);
         while (atomic_load(&table->ready) < table->count && now_ns() < table->until_ns)
@@ -116,14 +122,17 @@ bool beside(struct test *t, struct part *parts, size_t count, unsigned int turns
                     .table = table,
                     .part = parts[i],
                     .drawn = draw(t, UINT64_MAX),
+                    .timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC),
                     .is_first = i == first,
                 };
                 table->seats[i].part.ret = DAT_SUCCESS;
                 racers[i] = (struct racer){.call = take_turns, .arg = &table->seats[i]};
         }
         race(racers, count);
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
                 parts[i].ret = table->seats[i].part.ret;
+                close(table->seats[i].timer);
+        }
         met = atomic_load(&table->met);
         free(table);
         return met;
