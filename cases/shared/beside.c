@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -66,6 +67,13 @@ static void wait_for(int timer, uint64_t ns)
 
         if (timerfd_settime(timer, 0, &when, NULL) == 0)
                 (void)!read(timer, &expirations, sizeof(expirations));
+}
+
+/* A thread that wakes takes the processor from this one, in a call too. It needs no privilege. */
+static void let_others_first(void)
+{
+        /* No more than this: another one may spin on a lock that this thread holds. */
+        setpriority(PRIO_PROCESS, (id_t)gettid(), 10);
 }
 
 static void pause_before(struct seat *seat)

@@ -5,12 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -458,10 +456,10 @@ void waiter_end(struct test *t, struct waiter *waiter)
 #define RACE_SPREAD_NS (100 * NS_PER_US)
 
 /*
- * Where there is but one processor, threads meet in their calls only when one preempts the other:
- * all are preferred to the first one. A timer there may be as coarse as the kernel's tick, so that
- * one spins to its start, and that is laid before a tick, which the last race has found. Where
- * timers are finer, the others come anywhere between that start and the tick.
+ * Where there is but one processor, threads meet in their calls only when one preempts the other,
+ * as one does that wakes. A timer there may be as coarse as the kernel's tick, so the first one
+ * spins to its start, and that is laid before a tick, which the last race has found. Where timers
+ * are finer, the others come anywhere between that start and the tick.
  */
 #define TICKS_NS      (20 * NS_PER_MS) /* a whole number of them, at any usual rate */
 #define TICK_EARLY_NS (200 * NS_PER_US)
@@ -486,26 +484,12 @@ struct heat {
         } entrants[];
 };
 
-static bool one_processor(void)
-{
-        return sysconf(_SC_NPROCESSORS_ONLN) == 1;
-}
-
-void let_others_first(void)
-{
-        /* No more than this: another one may spin on a lock that this thread holds. */
-        if (one_processor())
-                setpriority(PRIO_PROCESS, (id_t)gettid(), 10);
-}
-
 static void *entrant_main(void *arg)
 {
         struct entrant *entrant = arg;
         struct heat *heat = entrant->heat;
         struct racer *racer = &entrant->racer;
 
-        if (entrant->spins)
-                let_others_first();
         pthread_barrier_wait(&heat->ready);
         if (entrant->spins)
                 while (now_ns() < heat->start_ns + entrant->after_ns)
@@ -526,7 +510,7 @@ static void *entrant_main(void *arg)
 static struct heat *heat_new(struct test *t, const struct racer *racers, size_t count)
 {
         struct heat *heat = calloc(1, sizeof(*heat) + count * sizeof(heat->entrants[0]));
-        bool alone = one_processor();
+        bool alone = sysconf(_SC_NPROCESSORS_ONLN) == 1;
 
         if (!heat)
                 resource(t, "no memory for a race");

@@ -93,12 +93,6 @@ struct racer {
         race_all(t, CHECK_SITE_("calls of threads beside each other"), (racers_), (count_))
 bool race_all(struct test *t, const struct check_site *site, struct racer *racers, size_t count);
 
-/*
- * For the thread that calls it, where there is but one processor: a thread that wakes takes the
- * processor from it, wherever it is, in a call too. A process needs no privilege for it.
- */
-void let_others_first(void);
-
 /* A number from 0 to `below` - 1, drawn from the run's seed and the case's id. */
 uint64_t draw(struct test *t, uint64_t below);
 
