@@ -404,6 +404,30 @@ static DAT_EP_HANDLE timed_out(struct test *t, struct ep_opts opts)
 }
 
 /*
+ * The request was given up before it was accepted. If the accept itself says so (CR-5), the EP is
+ * connected and leaves instead.
+ */
+static DAT_EP_HANDLE accepted_in_vain(struct test *t, struct ep_opts opts)
+{
+        DAT_EP_HANDLE ep = passive(t, opts);
+        struct object *request = object_of_ep(t, ep, OBJECT_CR);
+        DAT_HANDLE point = object_of_ep(t, ep, OBJECT_RSP)->handle;
+
+        peer_give_up(request->end);
+        if (dat_is(accept_request(t, request, DAT_HANDLE_NULL), DAT_SUCCESS)) {
+                must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+                ep_object(t, ep)->end = NULL;
+                release(t, point);
+                return ep;
+        }
+        release(t, request->handle);
+        release(t, point);
+        connect_to_peer(t, ep);
+        leave(t, ep);
+        return ep;
+}
+
+/*
  * The routes of an EP into each state. The first one into a state is the shortest, and the undrawn
  * ones are the last; an EP may be in Unconnected without a peer by the first one only.
  */
@@ -465,6 +489,10 @@ static const struct ep_route ep_routes[] = {
      .state = DAT_EP_STATE_DISCONNECTED,
      .make = connected_again,
      .end = leave},
+    {.id = "an accept of a request that was given up",
+     .state = DAT_EP_STATE_DISCONNECTED,
+     .make = accepted_in_vain,
+     .undrawn = true},
     {.id = "an accept without an answer",
      .state = DAT_EP_STATE_COMPLETION_PENDING,
      .make = completing},
