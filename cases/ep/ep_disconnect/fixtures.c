@@ -69,7 +69,8 @@ void post_recvs(struct test *t, DAT_EP_HANDLE ep, const struct buf *buf, size_t 
         }
 }
 
-DAT_RETURN post(const struct line *line, enum work work, size_t slot)
+DAT_RETURN post_flagged(const struct line *line, enum work work, size_t slot,
+                        DAT_COMPLETION_FLAGS flags)
 {
         DAT_LMR_TRIPLET segment = triplet(line->out, slot % WORKS * MESSAGE, MESSAGE);
         DAT_RMR_TRIPLET remote = {
@@ -82,14 +83,18 @@ DAT_RETURN post(const struct line *line, enum work work, size_t slot)
         switch (work) {
         case WRITES:
                 return dat_ep_post_rdma_write(line->loop.active, 1, &segment, cookie, &remote,
-                                              DAT_COMPLETION_DEFAULT_FLAG);
+                                              flags);
         case READS:
                 return dat_ep_post_rdma_read(line->loop.active, 1, &segment, cookie, &remote,
-                                             DAT_COMPLETION_DEFAULT_FLAG);
+                                             flags);
         default:
-                return dat_ep_post_send(line->loop.active, 1, &segment, cookie,
-                                        DAT_COMPLETION_DEFAULT_FLAG);
+                return dat_ep_post_send(line->loop.active, 1, &segment, cookie, flags);
         }
+}
+
+DAT_RETURN post(const struct line *line, enum work work, size_t slot)
+{
+        return post_flagged(line, work, slot, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 void post_works(struct test *t, const struct line *line, enum work work)
@@ -182,6 +187,17 @@ struct line waiting_line(struct test *t, enum work work)
         return line;
 }
 
+void expect_moved(struct test *t, const struct line *line, enum work work)
+{
+        for (size_t i = 0; i < WORKS; i++) {
+                bool read = i && work == READS;
+                const struct buf *where = read ? line->out : line->in;
+
+                expect_that(message_holds(where->addr + i * MESSAGE, MESSAGE, read ? WORKS + i : i),
+                            "what request %zu moved is not there", i);
+        }
+}
+
 void expect_done_in_peace(struct test *t, const struct line *line, enum work work)
 {
         DAT_EP_HANDLE ep = line->loop.active;
@@ -196,13 +212,7 @@ void expect_done_in_peace(struct test *t, const struct line *line, enum work wor
                 expect_eq(
                     expect_completion(t, ep_recv_evd(t, line->loop.passive), line->loop.passive, i),
                     DAT_DTO_SUCCESS);
-        for (size_t i = 0; i < WORKS; i++) {
-                bool read = i && work == READS;
-                const struct buf *where = read ? line->out : line->in;
-
-                expect_that(message_holds(where->addr + i * MESSAGE, MESSAGE, read ? WORKS + i : i),
-                            "what request %zu moved is not there", i);
-        }
+        expect_moved(t, line, work);
         expect_ended_by_other(t, line->loop.passive);
 }
 

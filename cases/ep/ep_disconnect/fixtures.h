@@ -62,6 +62,8 @@ void post_recvs(struct test *t, DAT_EP_HANDLE ep, const struct buf *buf, size_t 
                 size_t count);
 
 DAT_RETURN post(const struct line *line, enum work work, size_t slot);
+DAT_RETURN post_flagged(const struct line *line, enum work work, size_t slot,
+                        DAT_COMPLETION_FLAGS flags);
 
 /* A send first, which waits for a receive; the others wait for it. */
 void post_works(struct test *t, const struct line *line, enum work work);
@@ -102,6 +104,9 @@ void expect_waiting(struct test *t, const struct line *line);
 
 /* An EP that waits for a send without a receive, and for what stands behind it. */
 struct line waiting_line(struct test *t, enum work work);
+
+/* What the requests of post_works() move is where it belongs. */
+void expect_moved(struct test *t, const struct line *line, enum work work);
 
 /* The receives come: all that was waited for succeeds, and is where it belongs; then the end. */
 void expect_done_in_peace(struct test *t, const struct line *line, enum work work);

@@ -11,7 +11,9 @@
 
 #include <string.h>
 
-#define BINDS 4
+#define BINDS      4
+#define OUT_BESIDE 40 /* messages in memory that no other request has */
+#define IN_BESIDE  41
 
 static void must_have(struct test *t, enum work work)
 {
@@ -175,11 +177,20 @@ CASE(ep_disconnect, pending_receives)
 FAMILY(ep_disconnect, pending_takes_no_request, works)
 {
         struct line line;
+        struct line beside;
 
         must_have(t, row->work);
         line = waiting_line(t, SENDS);
-        expect(post(&line, row->work, 0), DAT_INVALID_STATE);
+        beside = line;
+        beside.out = buf_with(t, .length = MESSAGE);
+        beside.in = buf_with(t, .length = MESSAGE);
+        message_fill(beside.out->addr, MESSAGE, OUT_BESIDE);
+        message_fill(beside.in->addr, MESSAGE, IN_BESIDE);
+        expect(post(&beside, row->work, 0), DAT_INVALID_STATE);
         expect_done_in_peace(t, &line, SENDS);
+        expect_that(message_holds(beside.out->addr, MESSAGE, OUT_BESIDE) &&
+                        message_holds(beside.in->addr, MESSAGE, IN_BESIDE),
+                    "the request was refused, and moved bytes");
 }
 
 CASE(ep_disconnect, pending_takes_no_bind)
@@ -267,6 +278,67 @@ CASE(ep_disconnect, suppressed_completed)
                 expect_that(message_holds(line.in->addr + i * MESSAGE, MESSAGE, i),
                             "receive %zu has not its message", i);
         }
+}
+
+/* Unsignalled and suppressed requests are waited for like others. */
+static const struct quiet {
+        const char *id;
+        enum work work;
+        DAT_COMPLETION_FLAGS flags;
+} quiets[] = {
+    {"unsignalled_sends", SENDS, DAT_COMPLETION_UNSIGNALLED_FLAG},
+    {"unsignalled_writes", WRITES, DAT_COMPLETION_UNSIGNALLED_FLAG},
+    {"suppressed_writes", WRITES, DAT_COMPLETION_SUPPRESS_FLAG},
+    {"suppressed_reads", READS, DAT_COMPLETION_SUPPRESS_FLAG},
+};
+
+/* A wait returns unsignalled completions only if there is another one, here a flushed send. */
+static void expect_queued(struct test *t, const struct line *line)
+{
+        DAT_EP_HANDLE ep = line->loop.active;
+        DAT_EVD_HANDLE evd = ep_request_evd(t, ep);
+
+        must(post(line, SENDS, WORKS));
+        for (size_t i = 0; i < WORKS; i++)
+                expect_eq(expect_completion(t, evd, ep, i), DAT_DTO_SUCCESS);
+        expect_eq(expect_completion(t, evd, ep, WORKS), DAT_DTO_ERR_FLUSHED);
+}
+
+FAMILY(ep_disconnect, quiet_completed, quiets)
+{
+        bool told = row->flags == DAT_COMPLETION_UNSIGNALLED_FLAG;
+        DAT_EP_ATTR attr = attr_with_reads(t);
+        struct line line;
+        DAT_EP_HANDLE ep;
+
+        must_have(t, row->work);
+        if (told)
+                attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+        line = line_apart(t, attr, (struct ep_opts){0}, (struct ep_opts){0});
+        loop_join_either(t, &line.loop);
+        ep = line.loop.active;
+        for (size_t i = 0; i < WORKS; i++)
+                must(post_flagged(&line, i ? row->work : SENDS, i, row->flags));
+        end_by(t, ep, DAT_CLOSE_GRACEFUL_FLAG);
+        expect_waiting(t, &line);
+        post_recvs(t, line.loop.passive, line.in, 0, row->work == SENDS ? WORKS : 1);
+        expect_ended(t, ep);
+        if (told)
+                expect_queued(t, &line);
+        expect_empty(t, ep_request_evd(t, ep));
+        expect_ended_by_other(t, line.loop.passive);
+        expect_moved(t, &line, row->work);
+}
+
+/* The other end gets its event after the requests. */
+CASE(ep_disconnect, other_end_waits)
+{
+        struct line line = waiting_line(t, SENDS);
+
+        settle_briefly(t);
+        expect_eq(ep_state(t, line.loop.passive), DAT_EP_STATE_CONNECTED);
+        expect_empty(t, ep_connect_evd(t, line.loop.passive));
+        expect_done_in_peace(t, &line, SENDS);
 }
 
 /* It waits like any other, is cut off like any other, and is as good as new then. */

@@ -113,6 +113,21 @@ FAMILY(ep_disconnect, requests_of_other_end, both_flags)
         record(t, "%zu of %d sends without a receive succeeded", done, WORKS);
 }
 
+static const struct work_row rdmas[] = {{"writes", WRITES}, {"reads", READS}};
+
+FAMILY(ep_disconnect, rdma_of_other_end, rdmas)
+{
+        struct line line = line_either(t);
+        struct line back = turned(line);
+
+        post_works(t, &back, row->work);
+        end_by(t, line.loop.active, DAT_CLOSE_ABRUPT_FLAG);
+        expect_ended_by_other(t, line.loop.passive);
+        record(t, "%zu of %d requests behind a send without a receive succeeded",
+               expect_broken_off(t, ep_request_evd(t, line.loop.passive), line.loop.passive, WORKS),
+               WORKS);
+}
+
 static const struct pair_row {
         const char *id;
         bool receives;

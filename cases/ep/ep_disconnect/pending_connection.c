@@ -37,6 +37,21 @@ FAMILY(ep_disconnect, given_up, aborts)
         expect_flushed(t, ep_recv_evd(t, stage.asking.ep), stage.asking.ep, 0, WORKS);
 }
 
+FAMILY(ep_disconnect, given_up_as_another, both_flags)
+{
+        struct stage stage;
+        struct buf *buf = buf_with(t, .length = WORKS * MESSAGE);
+
+        stage_set(t, &stage, AS_ANOTHER);
+        post_recvs(t, stage.asking.ep, buf, 0, WORKS);
+        must(connect_ask(&stage.asking));
+        expect_stage_heard(t, &stage);
+        end_by(t, stage.asking.ep, row->flags);
+        expect_given_up(t, stage.asking.ep);
+        expect_flushed(t, ep_recv_evd(t, stage.asking.ep), stage.asking.ep, 0, WORKS);
+        expect_loop_carries(t, stage.old.active, stage.old.passive);
+}
+
 /* The answer to an aborted request connects no EP. */
 CASE(ep_disconnect, given_up_for_good)
 {

@@ -82,3 +82,61 @@ FAMILY(ep_disconnect, end_behind_success, merged)
         if (row->work == SENDS)
                 expect_that(sent <= came, "%zu sends succeeded, and %zu came", sent, came);
 }
+
+static const struct unreaped_row {
+        const char *id;
+        DAT_CLOSE_FLAGS flags;
+        bool other; /* who ends is the one that sent */
+} unreaped[] = {
+    {"abrupt", DAT_CLOSE_ABRUPT_FLAG, false},
+    {"graceful", DAT_CLOSE_GRACEFUL_FLAG, false},
+    {"by_other_end", DAT_CLOSE_ABRUPT_FLAG, true},
+};
+
+/* Half of the receives have a message; none is reaped before the end. */
+FAMILY(ep_disconnect, received_before_end, unreaped)
+{
+        DAT_EVD_HANDLE one =
+            evd_with(t, .flags = (DAT_EVD_FLAGS)(DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG));
+        struct line line = line_with(t, (struct ep_opts){.recv_evd = one, .connect_evd = one},
+                                     (struct ep_opts){0});
+        struct line back = turned(line);
+        size_t seen = 0;
+        size_t done = 0;
+        bool over = false;
+
+        post_recvs(t, line.loop.active, line.in, 0, WORKS);
+        for (size_t i = 0; i < WORKS / 2; i++)
+                must(post(&back, SENDS, i));
+        for (size_t i = 0; i < WORKS / 2; i++)
+                must_dto(ep_request_evd(t, back.loop.active));
+        end_by(t, row->other ? back.loop.active : line.loop.active, row->flags);
+        while (seen < WORKS || !over) {
+                DAT_EVENT event;
+                DAT_COUNT more;
+                const DAT_DTO_COMPLETION_EVENT_DATA *dto =
+                    &event.event_data.dto_completion_event_data;
+
+                expect(dat_evd_wait(one, event_timeout(t), 1, &event, &more), DAT_SUCCESS);
+                if (event.event_number != DAT_DTO_COMPLETION_EVENT) {
+                        expect_that(event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED ||
+                                        event.event_number == DAT_CONNECTION_EVENT_BROKEN,
+                                    "%s came of a disconnect", name_of_event(event.event_number));
+                        expect_that(!over, "the disconnect event comes twice");
+                        over = true;
+                        continue;
+                }
+                expect_eq(dto->user_cookie.as_64, seen);
+                if (dto->status == DAT_DTO_SUCCESS) {
+                        expect_that(!over, "a message came behind the end");
+                        expect_that(done == seen, "receive %zu has a message, and one before not",
+                                    seen);
+                        expect_that(message_holds(line.in->addr + seen * MESSAGE, MESSAGE, seen),
+                                    "receive %zu has not its message", seen);
+                        done++;
+                }
+                seen++;
+        }
+        expect_empty(t, one);
+        record(t, "%zu of %d messages were received", done, WORKS / 2);
+}

@@ -23,6 +23,7 @@ static void disconnect_by(struct test *t, const struct ep_route *route, DAT_CLOS
         struct ep_held held = ep_hold_by(t, route);
 
         if (ep_is_in(&held, REFUSED_IN)) {
+                ep_hold_receive(t, &held);
                 expect(dat_ep_disconnect(held.ep, flags), DAT_INVALID_STATE);
                 expect_ep_untouched(t, &held);
                 return;
