@@ -345,6 +345,65 @@ CASE(ep_post_send, unsignalled_wakes_nobody)
         }
 }
 
+static struct waiter *waiter_on(struct test *t, DAT_EVD_HANDLE evd)
+{
+        struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+
+        must_wait(waiter);
+        return waiter;
+}
+
+static void expect_awake_with(struct test *t, struct waiter *waiter, DAT_EP_HANDLE ep,
+                              uint64_t cookie)
+{
+        struct woken woken = expect_awake(waiter);
+
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
+        completion_is(t, CHECK_SITE_("what woke the waiter"), &woken.event,
+                      &(struct completion){.ep = ep, .cookie = cookie, .length = MESSAGE}, true);
+}
+
+/* A solicited message wakes for itself alone, not for the one behind it. */
+CASE(ep_post_send, plain_behind_solicited)
+{
+        struct line line = line_with(t, .recv_flags = SOLICITED);
+        DAT_EVD_HANDLE evd = ep_recv_evd(t, line.to);
+        struct waiter *waiter;
+
+        must_line_recv(t, &line, 3);
+        waiter = waiter_on(t, evd);
+        expect(line_send(&line, SOLICITED), DAT_SUCCESS);
+        expect_awake_with(t, waiter, line.to, 0);
+        waiter = waiter_on(t, evd);
+        expect(line_send(&line, PLAIN), DAT_SUCCESS);
+        expect_asleep(waiter);
+        expect(line_send(&line, SOLICITED), DAT_SUCCESS);
+        expect_awake_with(t, waiter, line.to, 1);
+        line.arrived = 2;
+        expect_arrivals(t, &line, 1);
+}
+
+CASE(ep_post_send, unsignalled_behind_plain)
+{
+        struct line line = line_with(t, .request_flags = UNSIGNAL);
+        DAT_EVD_HANDLE evd = ep_request_evd(t, line.from);
+        struct waiter *waiter;
+
+        must_line_recv(t, &line, 3);
+        waiter = waiter_on(t, evd);
+        expect(line_send(&line, PLAIN), DAT_SUCCESS);
+        expect_awake_with(t, waiter, line.from, 0);
+        waiter = waiter_on(t, evd);
+        expect(line_send(&line, UNSIGNAL), DAT_SUCCESS);
+        expect_arrivals(t, &line, 2);
+        expect_asleep(waiter);
+        expect(line_send(&line, PLAIN), DAT_SUCCESS);
+        expect_awake_with(t, waiter, line.from, 1);
+        line.complete = 2;
+        expect_sends_complete(t, &line, 1);
+}
+
 /* More suppressed sends than the EVD has places leave it room for the reported ones. */
 CASE(ep_post_send, suppressed_take_no_place)
 {

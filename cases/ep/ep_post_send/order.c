@@ -210,7 +210,8 @@ CASE(ep_post_send, fenced_after_read)
  * The read and the send wait for a receive of the message before them. They start at once, so that
  * a send that does not wait for the read has other bytes.
  */
-static bool send_behind_held_read(struct test *t, const struct loop *loop, uint64_t round)
+static bool send_behind_held_read(struct test *t, const struct loop *loop, uint64_t round,
+                                  DAT_COMPLETION_FLAGS flags)
 {
         DAT_EVD_HANDLE requests = ep_request_evd(t, loop->active);
         DAT_EVD_HANDLE receives = ep_recv_evd(t, loop->passive);
@@ -225,7 +226,7 @@ static bool send_behind_held_read(struct test *t, const struct loop *loop, uint6
         if (!held_up(t, loop, &first, 1))
                 return false;
         must(dat_ep_post_rdma_read(loop->active, 1, between.iov, COOKIE(2), &remote, PLAIN));
-        expect(send_vector(loop->active, &between, 3, FENCE), DAT_SUCCESS);
+        expect(send_vector(loop->active, &between, 3, flags), DAT_SUCCESS);
         must(recv_vector(loop->passive, &to_first, 1, PLAIN));
         must(recv_vector(loop->passive, &to_fenced, 3, PLAIN));
 
@@ -234,7 +235,9 @@ static bool send_behind_held_read(struct test *t, const struct loop *loop, uint6
         expect_holds(&to_fenced, round, FENCED);
         expect_completion(requests, .ep = loop->active, .cookie = 1, .length = LENGTH);
         expect_completion(requests, .ep = loop->active, .cookie = 2, .length = FENCED);
-        expect_completion(requests, .ep = loop->active, .cookie = 3, .length = FENCED);
+        if (!(flags & DAT_COMPLETION_SUPPRESS_FLAG))
+                expect_completion(requests, .ep = loop->active, .cookie = 3, .length = FENCED);
+        expect_empty(t, requests);
         return true;
 }
 
@@ -244,7 +247,27 @@ CASE(ep_post_send, fenced_behind_held_read)
         struct loop loop = transfer_with(t, .reads = 1);
 
         for (uint64_t round = 1; round <= ROUNDS; round++)
-                if (!send_behind_held_read(t, &loop, round))
+                if (!send_behind_held_read(t, &loop, round, FENCE))
+                        return;
+}
+
+static const struct fenced {
+        const char *id;
+        DAT_COMPLETION_FLAGS of_ep;
+        DAT_COMPLETION_FLAGS flags;
+} fenced[] = {
+    {"suppress", PLAIN, FLAGS(FENCE | DAT_COMPLETION_SUPPRESS_FLAG)},
+    {"solicited", PLAIN, FLAGS(FENCE | DAT_COMPLETION_SOLICITED_WAIT_FLAG)},
+    {"unsignalled", UNSIGNAL, FLAGS(FENCE | UNSIGNAL)},
+};
+
+/* Beside another flag the fence is one still. */
+FAMILY(ep_post_send, fenced_and_more, fenced)
+{
+        struct loop loop = transfer_with(t, .reads = 1, .request_flags = row->of_ep);
+
+        for (uint64_t round = 1; round <= ROUNDS; round++)
+                if (!send_behind_held_read(t, &loop, round, row->flags))
                         return;
 }
 
