@@ -87,6 +87,29 @@ FAMILY(psp_free, unused, kinds)
         expect_quiet(async_evd(t));
 }
 
+static const struct maker {
+        const char *id;
+        DAT_PSP_FLAGS flags;
+} makers[] = {
+    {"consumer", DAT_PSP_CONSUMER_FLAG},
+    {"provider", DAT_PSP_PROVIDER_FLAG},
+};
+
+/* The IA counts the PSP no more. */
+FAMILY(psp_free, ia_closes, makers)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        DAT_EVD_HANDLE evd = evd_with(t, .ia = other, .qlen = 8, .flags = DAT_EVD_CR_FLAG);
+        DAT_CONN_QUAL qual = point_qual(t);
+        DAT_PSP_HANDLE psp;
+
+        must(dat_psp_create(other, qual, evd, row->flags, &psp));
+        expect(dat_psp_free(psp), DAT_SUCCESS);
+        release(t, evd);
+        disown(t, other);
+        expect(dat_ia_close(other, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+}
+
 /* The PSP that is left tells what it told, and serves. */
 static void expect_untouched(struct test *t, DAT_PSP_HANDLE psp, DAT_CONN_QUAL qual,
                              DAT_EVD_HANDLE evd)
@@ -429,6 +452,12 @@ static void stay_untaken_accepted(struct test *t, struct loop *loop)
         expect_accepted(t, expect_left(t, loop), loop);
 }
 
+static void stay_untaken_queried(struct test *t, struct loop *loop)
+{
+        loop->request = expect_left(t, loop);
+        stay_queried(t, loop);
+}
+
 static void stay_untaken_rejected(struct test *t, struct loop *loop)
 {
         expect_rejected(t, expect_left(t, loop), loop);
@@ -445,6 +474,7 @@ static const struct stay {
     {"queried", true, stay_queried},
     {"untaken_accepted", false, stay_untaken_accepted},
     {"untaken_rejected", false, stay_untaken_rejected},
+    {"untaken_queried", false, stay_untaken_queried},
 };
 
 FAMILY(psp_free, request_stays, stays)
@@ -460,14 +490,6 @@ FAMILY(psp_free, request_stays, stays)
 
         row->serve(t, &loop);
 }
-
-static const struct maker {
-        const char *id;
-        DAT_PSP_FLAGS flags;
-} makers[] = {
-    {"consumer", DAT_PSP_CONSUMER_FLAG},
-    {"provider", DAT_PSP_PROVIDER_FLAG},
-};
 
 FAMILY(psp_free, tells_as_before, makers)
 {
@@ -515,6 +537,31 @@ CASE(psp_free, all_requests_stay)
                 expect_event(ep_connect_evd(t, asks[i].passive), DAT_CONNECTION_EVENT_ESTABLISHED);
                 expect_event(ep_connect_evd(t, asks[i].active), DAT_CONNECTION_EVENT_ESTABLISHED);
         }
+}
+
+/* On the EVD there is a request of each of two PSPs. */
+CASE(psp_free, request_of_other_stays)
+{
+        DAT_CNO_HANDLE cno;
+        DAT_EVD_HANDLE evd = watched_loop(t, &cno).requests;
+        struct loop asks[2];
+        DAT_PSP_HANDLE psps[2];
+        DAT_CONN_QUAL quals[2];
+        DAT_CR_HANDLE requests[2];
+
+        for (int i = 0; i < 2; i++) {
+                asks[i] = loop_new(t);
+                psps[i] = loop_listen(t, evd, DAT_PSP_CONSUMER_FLAG, &quals[i]);
+                loop_connect(t, asks[i].active, quals[i]);
+                must_stand(t, cno);
+        }
+        free_now(t, psps[0]);
+
+        for (int i = 0; i < 2; i++)
+                requests[i] = expect_request(t, evd, psps[i], quals[i]);
+        expect_quiet(evd);
+        for (int i = 0; i < 2; i++)
+                expect_accepted(t, requests[i], &asks[i]);
 }
 
 /* Requests wait on the EVD, and no further one comes there. */
