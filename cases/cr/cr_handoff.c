@@ -596,6 +596,17 @@ FAMILY(cr_handoff, handle_afterwards, cr_uses)
         expect_stale(row->call, requested(t, MADE_BY_CONSUMER).cr, request.cr);
 }
 
+FAMILY(cr_handoff, looks_afterwards, cr_looks)
+{
+        struct request to = request_at(t, MADE_BY_CONSUMER);
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request arrived = handed(t, &request, &to);
+
+        if (arrived.cr == request.cr)
+                end_noted(t, "the request has its handle at its new point too");
+        expect_stale(row->call, requested(t, MADE_BY_CONSUMER).cr, request.cr);
+}
+
 FAMILY(cr_handoff, handle_after_all, cr_uses)
 {
         struct request to = request_at(t, MADE_BY_CONSUMER);

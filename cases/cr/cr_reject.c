@@ -190,6 +190,19 @@ FAMILY(cr_reject, reserved_ep, ep_uses)
         row->use(t, &request);
 }
 
+CASE(cr_reject, reserved_of_provider)
+{
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+
+        request.point = rsp_new(t, DAT_HANDLE_NULL, request.evd, &request.qual);
+        must_ask(t, &request, (struct asks){0});
+        must_take(t, &request);
+        expect_cr_rejected(t, &request);
+
+        expect_asks_again(t, request.active);
+        expect_empty(t, request.evd);
+}
+
 CASE(cr_reject, reserved_receives)
 {
         struct request request = requested(t, MADE_FOR_RSP);

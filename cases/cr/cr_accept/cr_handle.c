@@ -16,6 +16,15 @@ FAMILY(cr_accept, handle_afterwards, cr_uses)
         expect_stale(row->call, requested(t, MADE_BY_CONSUMER).cr, request.cr);
 }
 
+FAMILY(cr_accept, looks_afterwards, cr_looks)
+{
+        struct request request = requested(t, MADE_BY_CONSUMER);
+
+        expect_cr_accepted(t, &request);
+
+        expect_stale(row->call, requested(t, MADE_BY_CONSUMER).cr, request.cr);
+}
+
 FAMILY(cr_accept, handle_of_reserved_afterwards, cr_uses)
 {
         struct request request = requested(t, MADE_FOR_RSP);

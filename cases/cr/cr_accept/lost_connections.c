@@ -82,6 +82,49 @@ FAMILY(cr_accept, asker_gone_by_kind, request_kinds)
         expect_in_vain(t, &request);
 }
 
+/* The same of EPs that came with their request, after its time. */
+static const struct own_ep_row {
+        const char *id;
+        enum ep_maker maker;
+} own_eps[] = {{"provider", MADE_BY_PROVIDER}, {"reserved", MADE_FOR_RSP}};
+
+FAMILY(cr_accept, asker_timed_out, own_eps)
+{
+        struct request request = requested_in_vain(t, row->maker, &asker_losses[1]);
+
+        expect_in_vain(t, &request);
+}
+
+enum { IA, ZONE, RECVS, REQUESTS_OF, CONNECTS, ASKER, MADE };
+
+/* The EP that asks is of another opening of the IA, which is closed then. */
+CASE(cr_accept, asker_closed)
+{
+        struct request request = request_at(t, MADE_BY_CONSUMER);
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
+        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+        DAT_HANDLE made[MADE];
+
+        must(dat_ia_open(ia_name(t), 8, &async, &made[IA]));
+        adopt(t, DAT_HANDLE_TYPE_IA, made[IA]);
+        made[ZONE] = pz_of(t, made[IA]);
+        made[RECVS] = evd_with(t, .ia = made[IA]);
+        made[REQUESTS_OF] = evd_with(t, .ia = made[IA]);
+        made[CONNECTS] = evd_with(t, .ia = made[IA], .flags = DAT_EVD_CONNECTION_FLAG);
+        must(dat_ep_create(made[IA], made[ZONE], made[RECVS], made[REQUESTS_OF], made[CONNECTS],
+                           &attr, &made[ASKER]));
+        adopt(t, DAT_HANDLE_TYPE_EP, made[ASKER]);
+        release(t, request.active);
+        request.active = made[ASKER];
+        must_ask(t, &request, (struct asks){0});
+        must_take(t, &request);
+        for (int i = MADE - 1; i >= 0; i--)
+                disown(t, made[i]);
+        must(dat_ia_close(made[IA], DAT_CLOSE_ABRUPT_FLAG));
+
+        expect_in_vain(t, &request);
+}
+
 FAMILY(cr_accept, peer_gone, peer_losses)
 {
         struct request request = request_at(t, MADE_BY_CONSUMER);

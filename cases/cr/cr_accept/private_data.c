@@ -111,6 +111,50 @@ CASE(cr_accept, private_data_anew)
         expect_accepted_with(t, &request, SENT / 2);
 }
 
+static DAT_RETURN accept_with_reserved(struct test *t, const struct request *request,
+                                       unsigned char *data)
+{
+        DAT_EP_HANDLE ep = ep_with(t);
+        DAT_CONN_QUAL qual;
+
+        rsp_new(t, ep, request_evd(t), &qual);
+        return dat_cr_accept(request->cr, ep, SENT, data);
+}
+
+static DAT_RETURN accept_with_none(struct test *t, const struct request *request,
+                                   unsigned char *data)
+{
+        (void)t;
+        return dat_cr_accept(request->cr, DAT_HANDLE_NULL, SENT, data);
+}
+
+static DAT_RETURN accept_negative(struct test *t, const struct request *request,
+                                  unsigned char *data)
+{
+        (void)t;
+        return dat_cr_accept(request->cr, request->passive, -1, data);
+}
+
+static const struct refused_first {
+        const char *id;
+        DAT_RETURN (*call)(struct test *t, const struct request *request, unsigned char *data);
+} refused_first[] = {
+    {"reserved_ep", accept_with_reserved},
+    {"no_ep", accept_with_none},
+    {"negative_size", accept_negative},
+};
+
+/* The refused call had other data, and more of it. */
+FAMILY(cr_accept, private_data_of_refused, refused_first)
+{
+        struct request request = requested(t, MADE_BY_CONSUMER);
+        unsigned char refused[SENT];
+
+        fill(t, refused, SENT);
+        expect_cr_unfit(t, row->call(t, &request, refused));
+        expect_accepted_with(t, &request, SENT / 2);
+}
+
 FAMILY(cr_accept, private_data_to_peer, amounts)
 {
         struct request request = request_at(t, MADE_BY_CONSUMER);

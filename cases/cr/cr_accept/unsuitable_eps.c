@@ -19,6 +19,8 @@ FAMILY(cr_accept, in_state, ep_states)
                 expect_cr_accepted(t, &with_held);
                 return;
         }
+        if (!ep_is_in(&held, EP_IN(DISCONNECTED)))
+                ep_hold_receive(t, &held);
         expect_cr_unfit(t, dat_cr_accept(request.cr, held.ep, 0, NULL));
         expect_cr_kept(t, &request);
         expect_ep_untouched(t, &held);

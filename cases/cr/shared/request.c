@@ -410,6 +410,20 @@ DAT_RETURN use_handoff(void *cr)
         return dat_cr_handoff(cr, beside.qual);
 }
 
+DAT_RETURN use_context(void *cr)
+{
+        DAT_CONTEXT context;
+
+        return dat_get_consumer_context(cr, &context);
+}
+
+DAT_RETURN use_type(void *cr)
+{
+        DAT_HANDLE_TYPE type;
+
+        return dat_get_handle_type(cr, &type);
+}
+
 void make_for_uses(struct test *t)
 {
         beside.ep = ep_with(t);

@@ -192,6 +192,12 @@ static const struct cr_use cr_uses[] = {
     {"handoff", use_handoff},
 };
 
+/* Calls that take the handle of any object. */
+DAT_RETURN use_context(void *cr);
+DAT_RETURN use_type(void *cr);
+
+static const struct cr_use cr_looks[] = {{"context", use_context}, {"type", use_type}};
+
 /* The EP and the service point that these calls take; made before the CR is gone. */
 void make_for_uses(struct test *t);
 
