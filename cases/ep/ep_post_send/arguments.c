@@ -132,6 +132,29 @@ FAMILY(ep_post_send, after_turn, ep_turns)
         expect_eq(ep_state(t, loop.active), row->state);
 }
 
+/* At either end of a connection that broke; what that completed is taken first. */
+CASE(ep_post_send, after_break)
+{
+        struct vector from = vector_with(t, .length = MESSAGE);
+        struct loop loop = loop_new(t);
+        DAT_EP_HANDLE ends[] = {loop.active, loop.passive};
+        DAT_EVENT event;
+
+        ep_turn_break(t, &loop);
+        for (size_t i = 0; i < 2; i++)
+                must_have_broken(t, ends[i]);
+        settle_briefly(t);
+        for (size_t i = 0; i < 2; i++) {
+                DAT_EVD_HANDLE evd = ep_request_evd(t, ends[i]);
+
+                while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS))
+                        ;
+                expect(send_vector(ends[i], &from, 3, PLAIN), DAT_SUCCESS);
+                expect_completion(evd, .ep = ends[i], .cookie = 3, .status = DAT_DTO_ERR_FLUSHED);
+                expect_empty(t, evd);
+        }
+}
+
 /* As many as there are places, each flushed at once, in order; and none of them is sent later. */
 CASE(ep_post_send, flushed_at_once)
 {
