@@ -203,6 +203,29 @@ CASE(cr_reject, reserved_of_provider)
         expect_empty(t, request.evd);
 }
 
+/* The IA counts the EP of the request no more. */
+CASE(cr_reject, ia_closes)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        DAT_EVD_HANDLE evd = evd_with(t, .ia = other, .qlen = 8, .flags = DAT_EVD_CR_FLAG);
+        DAT_EP_HANDLE asker = ep_with(t);
+        DAT_CONN_QUAL qual = point_qual(t);
+        DAT_PSP_HANDLE psp;
+        DAT_EVENT event;
+
+        must(dat_psp_create(other, qual, evd, DAT_PSP_PROVIDER_FLAG, &psp));
+        adopt(t, DAT_HANDLE_TYPE_PSP, psp);
+        loop_connect(t, asker, qual);
+        event = must_event(evd, DAT_CONNECTION_REQUEST_EVENT);
+        expect(dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle), DAT_SUCCESS);
+        expect_cr_told(t, asker, DAT_CONNECTION_EVENT_PEER_REJECTED);
+
+        release(t, psp);
+        release(t, evd);
+        disown(t, other);
+        expect(dat_ia_close(other, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+}
+
 CASE(cr_reject, reserved_receives)
 {
         struct request request = requested(t, MADE_FOR_RSP);
