@@ -319,3 +319,19 @@ FAMILY(rmr_bind, fences, followers)
         expect_reached(t, &window, BY_WRITE, second.context, REGION + WIDTH, WIDTH);
         expect_denied(t, &window, BY_WRITE, first.context, REGION, WIDTH);
 }
+
+CASE(rmr_bind, fenced_behind_read)
+{
+        struct window window = window_with(t, .reads = true);
+        struct bind bind = bind_of(t, &window);
+
+        bind.flags = DAT_COMPLETION_BARRIER_FENCE_FLAG;
+        for (uint64_t i = 0; i < ROUNDS; i++) {
+                bind.cookie = i;
+                expect(read_some(&window, i), DAT_SUCCESS);
+                expect(rmr_bind_post(&bind), DAT_SUCCESS);
+
+                expect_request(t, &window, i);
+                expect_done(t, &window, &bind);
+        }
+}

@@ -329,3 +329,23 @@ CASE(rmr_bind, suppressed_wakes_nobody)
 {
         expect_quiet_bind(t, PLAIN, SUPPRESS, 2);
 }
+
+CASE(rmr_bind, unsignalled_triggers_no_cno)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct window window = window_with(t, .requests = UNSIGNAL, .cno = cno);
+        struct bind quiet = bind_of(t, &window);
+        struct bind plain = bind_of(t, &window);
+
+        forget_notice(cno);
+        quiet.flags = UNSIGNAL;
+        plain.cookie = 8;
+        expect(rmr_bind_post(&quiet), DAT_SUCCESS);
+        expect_no_notice(t, cno);
+        expect(rmr_bind_post(&plain), DAT_SUCCESS);
+        expect_notified(t, cno, window.requests);
+
+        expect_done(t, &window, &quiet);
+        expect_done(t, &window, &plain);
+        expect_empty(t, window.requests);
+}

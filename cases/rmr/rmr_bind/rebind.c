@@ -171,3 +171,31 @@ FAMILY(rmr_bind, unbound_again, pasts)
         expect_bound(t, &window, &bind);
         expect_reached(t, &window, BY_WRITE, bind.context, REGION, WIDTH);
 }
+
+/* The connection by which it is reached is another than that of both binds. */
+static const struct elsewhere {
+        const char *id;
+        enum way way;
+        bool unbound;
+} elsewheres[] = {
+    {"write_bound_anew", BY_WRITE, .unbound = false},
+    {"read_bound_anew", BY_READ, .unbound = false},
+    {"write_unbound", BY_WRITE, .unbound = true},
+    {"read_unbound", BY_READ, .unbound = true},
+};
+
+FAMILY(rmr_bind, former_elsewhere, elsewheres)
+{
+        struct window window = window_for(t, row->way);
+        struct window beside = window_beside(t, &window, window.pz, row->way == BY_READ);
+        struct bind bind = bind_of(t, &window);
+        DAT_RMR_CONTEXT former;
+
+        expect_bound(t, &window, &bind);
+        former = bind.context;
+        bind.segment = triplet(window.memory, REGION, row->unbound ? 0 : WIDTH);
+        bind.cookie = 8;
+        expect_bound(t, &window, &bind);
+
+        expect_denied(t, &beside, row->way, former, REGION, WIDTH);
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_rmr_bind: EP states. */
 #include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transitions.h"
 #include "cases/evd/shared/dispatcher.h"
 #include "cases/rmr/rmr_bind/fixtures.h"
 #include "cases/rmr/shared/window.h"
@@ -54,6 +55,8 @@ static const struct ep_state_row refusing[] = {
     {"reserved", DAT_EP_STATE_RESERVED},
     {"passive_connection_pending", DAT_EP_STATE_PASSIVE_CONNECTION_PENDING},
     {"active_connection_pending", DAT_EP_STATE_ACTIVE_CONNECTION_PENDING},
+    {"completion_pending", DAT_EP_STATE_COMPLETION_PENDING},
+    {"disconnect_pending", DAT_EP_STATE_DISCONNECT_PENDING},
 };
 
 /* By another EP than the one that it is bound over: to another region, and to none. */
@@ -94,6 +97,22 @@ CASE(rmr_bind, flushed_at_once)
                 bind.cookie = (uint64_t)i;
                 rmr_bind_expect_flushed(t, &window, &bind);
         }
+        expect_empty(t, window.requests);
+}
+
+/* A denied write has broken the connection. */
+CASE(rmr_bind, flushed_after_break)
+{
+        struct window window = window_with(t);
+        struct bind bind = bind_of(t, &window);
+
+        expect_bound(t, &window, &bind);
+        expect_denied(t, &window, BY_WRITE, bind.context, 0, 8);
+        must_have_ended(t, window.near);
+
+        bind.cookie = 8;
+        expect(rmr_bind_post(&bind), DAT_SUCCESS);
+        rmr_bind_expect_flushed(t, &window, &bind);
         expect_empty(t, window.requests);
 }
 
@@ -276,7 +295,8 @@ static const struct match lacks[] = {
 
 FAMILY(rmr_bind, lmr_lacks, lacks)
 {
-        struct window window = window_with(t, .privileges = row->lmr);
+        struct window window =
+            window_with(t, .privileges = row->lmr, .reads = (row->rmr & READ) != 0);
         struct buf *other = buf_with(t, .pz = window.pz, .privileges = LOCAL_PRIVILEGES);
         struct bind bind = bind_of(t, &window);
         struct window former;
@@ -302,6 +322,10 @@ FAMILY(rmr_bind, lmr_lacks, lacks)
         event = expect_event(window.requests, DAT_RMR_BIND_COMPLETION_EVENT);
         if (event.event_data.rmr_completion_event_data.status == DAT_RMR_BIND_SUCCESS) {
                 note(t, "the transport wants no match of privileges (RMR-7)");
+                if (row->rmr & READ)
+                        expect_reached(t, &window, BY_READ, bind.context, REGION, WIDTH);
+                if (row->rmr & WRITE)
+                        expect_reached(t, &window, BY_WRITE, bind.context, REGION, WIDTH);
                 return;
         }
         expect_event(ep_connect_evd(t, window.near), DAT_CONNECTION_EVENT_BROKEN);
