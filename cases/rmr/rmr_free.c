@@ -9,8 +9,13 @@
 #include "cases/shared/siblings.h"
 #include "cases/shared/under_way.h"
 
+#include <string.h>
+
 #define RMRS 20 /* at once */
-#define AWAY 12 /* RDMA writes under way */
+#define AWAY 12 /* RDMA DTOs under way */
+
+#define FILLED 5   /* the message in the far end's memory meanwhile */
+#define LOOKS  200 /* for what was written, each by settle_briefly() */
 
 static void free_now(struct test *t, DAT_RMR_HANDLE rmr)
 {
@@ -132,6 +137,44 @@ FAMILY(rmr_free, freed_when, bindings)
         expect_lmr_freed(t, window.memory);
         if (row->make == bind_unreaped)
                 expect_bind_done(t, window.requests, rmr, 8, DAT_RMR_BIND_SUCCESS);
+        expect_empty(t, window.requests);
+}
+
+/* The bind stands behind a send that has no receive. */
+CASE(rmr_free, bind_waits)
+{
+        struct window window = window_with(t);
+        DAT_RMR_HANDLE rmr = rmr_in(t, window.pz);
+        bool held = under_way_hold(t, window.near, window.memory);
+        const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data;
+        DAT_EVENT event;
+
+        bind_unreaped(t, &window, rmr);
+        free_now(t, rmr);
+        if (held)
+                under_way_release(t, window.near, window.far, window.away);
+
+        event = expect_event(window.requests, DAT_RMR_BIND_COMPLETION_EVENT);
+        data = &event.event_data.rmr_completion_event_data;
+        expect_that(data->rmr_handle == rmr, "the completion names another RMR");
+        expect_eq(data->user_cookie.as_64, 8);
+        expect_empty(t, window.requests);
+}
+
+/* The context that was freed is not the new RMR's, and neither is the LMR. */
+CASE(rmr_free, next_is_unbound)
+{
+        struct window window = window_with(t);
+        DAT_RMR_HANDLE rmr = rmr_in(t, window.pz);
+        DAT_RMR_CONTEXT context = must_bind_region(t, &window, rmr);
+        DAT_RMR_HANDLE next;
+
+        free_now(t, rmr);
+        next = rmr_in(t, window.pz);
+
+        expect_denied(t, &window, BY_WRITE, context, REGION, WIDTH);
+        expect_lmr_freed(t, window.memory);
+        expect_there(t, next, window.pz);
 }
 
 /* Which of two RMRs goes first. */
@@ -259,6 +302,7 @@ FAMILY(rmr_free, closes, closings)
 
         expect_denied(t, &window, row->way, context, REGION, WIDTH);
         expect_broken(t, window.far);
+        expect_connection_gone(t, window.near);
 }
 
 CASE(rmr_free, closes_to_peer)
@@ -301,8 +345,28 @@ FAMILY(rmr_free, others_stay_open, ways)
         expect_reached(t, &window, row->way, contexts[2], REGION, WIDTH);
 }
 
-/* Posts RDMA writes of the region, of which none is awaited. */
-static void send_away(struct test *t, const struct window *window, DAT_RMR_CONTEXT context)
+/* The LMR by its own contexts, and by another RMR. */
+FAMILY(rmr_free, lmr_stays_open, ways)
+{
+        struct window window =
+            window_with(t, .privileges = DAT_MEM_PRIV_ALL_FLAG, .reads = row->way == BY_READ);
+        DAT_RMR_HANDLE rmr = rmr_in(t, window.pz);
+
+        must_bind_region(t, &window, rmr);
+        free_now(t, rmr);
+
+        loop_post_recv(t, window.far, window.away, 1);
+        loop_post_send(t, window.near, window.memory, 2);
+        expect_dto(window.requests);
+        expect_dto(ep_recv_evd(t, window.far));
+        expect_reached(t, &window, row->way, window.memory->rmr_context, REGION, WIDTH);
+        expect_reached(t, &window, row->way, must_bind_region(t, &window, rmr_in(t, window.pz)),
+                       REGION, WIDTH);
+}
+
+/* Posts RDMA of the region, of which none is awaited. */
+static void send_away(struct test *t, const struct window *window, enum way way,
+                      DAT_RMR_CONTEXT context)
 {
         DAT_LMR_TRIPLET local = triplet(window->away, 0, WIDTH);
         DAT_RMR_TRIPLET remote = {
@@ -312,24 +376,47 @@ static void send_away(struct test *t, const struct window *window, DAT_RMR_CONTE
         };
 
         for (unsigned int i = 0; i < AWAY; i++)
-                must(dat_ep_post_rdma_write(window->far, 1, &local, COOKIE(i), &remote,
-                                            DAT_COMPLETION_DEFAULT_FLAG));
+                if (way == BY_READ)
+                        must(dat_ep_post_rdma_read(window->far, 1, &local, COOKIE(i), &remote,
+                                                   DAT_COMPLETION_DEFAULT_FLAG));
+                else
+                        must(dat_ep_post_rdma_write(window->far, 1, &local, COOKIE(i), &remote,
+                                                    DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+/* One was done. What was written may be there only later (DTO-2). */
+static void expect_whole(struct test *t, const struct window *window, enum way way)
+{
+        const unsigned char *here = window->memory->addr + REGION;
+        unsigned char wanted[WIDTH];
+
+        if (way == BY_READ) {
+                expect_that(memcmp(window->away->addr, here, WIDTH) == 0,
+                            "what was read is not what the memory has");
+                return;
+        }
+        message_fill(wanted, WIDTH, FILLED);
+        for (int look = 0; look < LOOKS && memcmp(here, wanted, WIDTH) != 0; look++)
+                settle_briefly(t);
+        expect_that(memcmp(here, wanted, WIDTH) == 0, "what was written is not in the memory");
 }
 
 /* Those that were done, then perhaps one that was denied, and then those that it left undone. */
-CASE(rmr_free, under_way)
+static void expect_under_way(struct test *t, enum way way)
 {
-        struct window window = window_with(t);
+        struct window window = window_for(t, way);
         DAT_RMR_HANDLE rmr = rmr_in(t, window.pz);
         DAT_DTO_COMPLETION_STATUS status = DAT_DTO_SUCCESS;
         struct under_way requests;
         DAT_RMR_CONTEXT context;
         bool denied = false;
+        bool done = false;
         bool held;
 
         context = must_bind_region(t, &window, rmr);
+        message_fill(window.away->addr, window.away->length, FILLED);
         held = under_way_hold(t, window.far, window.away);
-        send_away(t, &window, context);
+        send_away(t, &window, way, context);
         requests = under_way_before(t, ep_request_evd(t, window.far), AWAY, "the free");
         free_now(t, rmr);
         if (held)
@@ -343,14 +430,27 @@ CASE(rmr_free, under_way)
                 if (denied)
                         expect_eq(status, DAT_DTO_ERR_FLUSHED);
                 else if (status != DAT_DTO_SUCCESS)
-                        expect_remote_refusal(t, window.far, false, status);
+                        expect_remote_refusal(t, window.far, way == BY_READ, status);
                 denied |= status != DAT_DTO_SUCCESS;
+                done |= status == DAT_DTO_SUCCESS;
         }
-        record(t, "the free %s a write that was under way", denied ? "denied" : "denied not");
+        record(t, "the free %s what was under way", denied ? "denied" : "denied not");
         if (denied)
                 expect_broken(t, window.far);
         else if (!host_is_iwarp())
                 expect_eq(ep_state(t, window.far), DAT_EP_STATE_CONNECTED);
+        if (done && !host_is_iwarp())
+                expect_whole(t, &window, way);
+}
+
+CASE(rmr_free, under_way)
+{
+        expect_under_way(t, BY_WRITE);
+}
+
+CASE(rmr_free, reads_under_way)
+{
+        expect_under_way(t, BY_READ);
 }
 
 /*
@@ -386,16 +486,32 @@ static const struct use {
     {"bind", bind_stale},
 };
 
+static struct window window_beside_call(struct test *t)
+{
+        struct window window = window_with(t);
+
+        beside.ep = window.near;
+        beside.segment = region(&window);
+        return window;
+}
+
 FAMILY(rmr_free, handle_afterwards, uses)
 {
-        if (row->call == bind_stale) {
-                struct window window = window_with(t);
-
-                beside.ep = window.near;
-                beside.segment = region(&window);
-        }
+        if (row->call == bind_stale)
+                (void)window_beside_call(t);
         expect_stale(row->call, live_handle(t, DAT_HANDLE_TYPE_RMR),
                      bad_handle(t, DAT_HANDLE_TYPE_RMR, BAD_HANDLE_DESTROYED));
+}
+
+FAMILY(rmr_free, handle_of_bound_afterwards, uses)
+{
+        struct window window = window_beside_call(t);
+        DAT_RMR_HANDLE rmr = rmr_in(t, window.pz);
+
+        must_bind_region(t, &window, rmr);
+        free_now(t, rmr);
+
+        expect_stale(row->call, live_handle(t, DAT_HANDLE_TYPE_RMR), rmr);
 }
 
 CASE(rmr_free, second_free)
