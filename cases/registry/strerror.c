@@ -167,6 +167,28 @@ FAMILY(strerror, subtypes, subtypes)
         }
 }
 
+/* One that is refused breaks the clause of its type, and not this. */
+CASE(strerror, subtypes_of_all_types)
+{
+        static char seen[FREE_SUBTYPES][TEXT_MAX];
+        struct text text;
+
+        for (size_t i = 0; i < sizeof(subtypes) / sizeof(subtypes[0]); i++)
+                for (DAT_UINT32 subtype = subtypes[i].first; subtype <= subtypes[i].last;
+                     subtype++) {
+                        if (!dat_is(dat_strerror(ERROR_OF(subtypes[i].type, subtype), &text.major,
+                                                 &text.minor),
+                                    DAT_SUCCESS))
+                                continue;
+                        expect_readable(t, text.minor);
+                        for (DAT_UINT32 other = 0; other < subtype; other++)
+                                expect_that(strcmp(seen[other], text.minor) != 0,
+                                            "subtypes %u and %u have the same text: %s", other,
+                                            subtype, text.minor);
+                        keep(seen[subtype], text.minor);
+                }
+}
+
 CASE(strerror, of_a_call)
 {
         DAT_RETURN returned = dat_pz_free(DAT_HANDLE_NULL);
@@ -221,6 +243,12 @@ static DAT_RETURN undefined_subtype(struct test *t)
                (DAT_RETURN)(FREE_SUBTYPES + draw(t, FAR_SUBTYPE - FREE_SUBTYPES));
 }
 
+/* A subtype that there is makes no type of it. */
+static DAT_RETURN type_with_subtype(struct test *t)
+{
+        return undefined_type(t) | DAT_RESOURCE_MEMORY;
+}
+
 static DAT_RETURN last_type(struct test *t)
 {
         (void)t;
@@ -247,6 +275,7 @@ static const struct undefined_row {
     {"type_behind_the_last", last_type, 1},
     {"type_drawn", undefined_type, DRAWS},
     {"type_far", far_type, 1},
+    {"type_with_subtype", type_with_subtype, DRAWS},
     {"subtype_drawn", undefined_subtype, DRAWS},
     {"subtype_far", far_subtype, 1},
 };
@@ -266,6 +295,7 @@ FAMILY(strerror, undefined, undefined_values)
 struct conversion {
         DAT_RETURN value;
         char wanted[TEXT_MAX];
+        char wanted_minor[TEXT_MAX];
         bool differs;
 };
 
@@ -277,21 +307,33 @@ static DAT_RETURN convert(void *arg)
 
         for (int i = 0; i < ROUNDS && dat_is(ret, DAT_SUCCESS); i++) {
                 ret = dat_strerror(conversion->value, &text.major, &text.minor);
-                if (dat_is(ret, DAT_SUCCESS) && strcmp(text.major, conversion->wanted) != 0)
+                if (dat_is(ret, DAT_SUCCESS) && (strcmp(text.major, conversion->wanted) != 0 ||
+                                                 strcmp(text.minor, conversion->wanted_minor) != 0))
                         conversion->differs = true;
         }
         return ret;
 }
 
+static void keep_wanted(struct test *t, struct conversion *conversion)
+{
+        struct text text = texts_of(t, conversion->value);
+
+        expect_readable(t, text.minor);
+        keep(conversion->wanted, text.major);
+        keep(conversion->wanted_minor, text.minor);
+}
+
 CASE(strerror, by_threads)
 {
-        static struct conversion one = {.value = ERROR_OF(DAT_INVALID_STATE, DAT_NO_SUBTYPE)};
-        static struct conversion other = {.value = ERROR_OF(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE)};
+        static struct conversion one = {
+            .value = ERROR_OF(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED)};
+        static struct conversion other = {.value =
+                                              ERROR_OF(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3)};
         struct racer racers[] = {{.call = convert, .arg = &one}, {.call = convert, .arg = &other}};
         struct stress stress = stress_of(t, 40);
 
-        keep(one.wanted, texts_of(t, one.value).major);
-        keep(other.wanted, texts_of(t, other.value).major);
+        keep_wanted(t, &one);
+        keep_wanted(t, &other);
         while (stress.met < MEETINGS && stress_round(&stress)) {
                 stress_met(&stress, race(racers, 2));
                 expect(racers[0].ret, DAT_SUCCESS);
