@@ -10,17 +10,17 @@
 
 #define LOOKS 20 /* a quiet period apart: an event of another EP's doing takes its time */
 
-/* Both events are there, and a wait for three takes none. */
-static void expect_two_more(struct test *t, DAT_EVD_HANDLE evd)
+/* So many events are there, and a wait for one more takes none. */
+static void expect_more(struct test *t, DAT_EVD_HANDLE evd, DAT_COUNT count)
 {
         DAT_EVENT event;
         DAT_COUNT more = 0;
 
-        for (int look = 0; more != 2 && look < LOOKS; look++) {
+        for (int look = 0; more != count && look < LOOKS; look++) {
                 settle(t);
-                expect(waited(evd, 0, 3, &event, &more), DAT_TIMEOUT_EXPIRED);
+                expect(waited(evd, 0, count + 1, &event, &more), DAT_TIMEOUT_EXPIRED);
         }
-        expect_eq(more, 2);
+        expect_eq(more, count);
 }
 
 FAMILY(evd_wait, more_of_each_stream, event_kinds)
@@ -36,7 +36,7 @@ FAMILY(evd_wait, more_of_each_stream, event_kinds)
                 row->bring(t, &brought[i]);
                 settle(t);
         }
-        expect_two_more(t, evd);
+        expect_more(t, evd, 2);
 
         expect(waited(evd, event_timeout(t), 2, &event, &more), DAT_SUCCESS);
         expect_brought(t, row, &brought[0], &event);
@@ -103,35 +103,43 @@ CASE(evd_wait, threshold_of_shrunk_queue)
         expect_no_wait(t, evd, evd_param(t, evd).evd_qlen + 1);
 }
 
-static void modify_back(struct test *t, DAT_EP_HANDLE ep)
+static void modify_to(struct test *t, DAT_EP_HANDLE ep, DAT_COMPLETION_FLAGS flags, bool request)
 {
         DAT_EP_PARAM param;
 
         memset(&param, 0, sizeof(param));
-        param.ep_attr.recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
-        must(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS, &param));
+        param.ep_attr.recv_completion_flags = flags;
+        param.ep_attr.request_completion_flags = flags;
+        must(dat_ep_modify(ep,
+                           request ? DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS
+                                   : DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS,
+                           &param));
 }
 
 static const struct no_longer {
         const char *id;
-        void (*end)(struct test *t, DAT_EP_HANDLE ep);
+        bool freed;
+        bool request;
 } no_longer[] = {
-    {"ep_freed", release},
-    {"ep_modified", modify_back},
+    {"ep_freed", true, false},
+    {"ep_modified", false, false},
+    {"ep_of_requests_freed", true, true},
+    {"ep_of_requests_modified", false, true},
 };
 
 FAMILY(evd_wait, threshold_after_flags, no_longer)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN);
-        DAT_EP_HANDLE ep = ep_with(t, .recv_evd = evd);
-        DAT_EP_PARAM param;
+        DAT_EP_HANDLE ep =
+            row->request ? ep_with(t, .request_evd = evd) : ep_with(t, .recv_evd = evd);
         DAT_EVENT event;
         DAT_COUNT more;
 
-        memset(&param, 0, sizeof(param));
-        param.ep_attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
-        must(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS, &param));
-        row->end(t, ep);
+        modify_to(t, ep, DAT_COMPLETION_UNSIGNALLED_FLAG, row->request);
+        if (row->freed)
+                release(t, ep);
+        else
+                modify_to(t, ep, DAT_COMPLETION_DEFAULT_FLAG, row->request);
 
         expect(waited(evd, 0, 2, &event, &more), DAT_TIMEOUT_EXPIRED);
         expect(waited(evd, 0, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
@@ -151,6 +159,61 @@ CASE(evd_wait, async_event)
         expect_async_about(&woken.event, armed.queue.srq);
         expect_that(woken.event.evd_handle == async_evd(t), "the event names another EVD");
         expect_eq(woken.more, 0);
+}
+
+/* No event is taken before the connection has ended. */
+CASE(evd_wait, connection_events_in_order)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN, .flags = DAT_EVD_CONNECTION_FLAG);
+        struct loop loop = loop_of(t, (struct ep_opts){.connect_evd = evd}, (struct ep_opts){0});
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        loop_ask(t, &loop);
+        loop_accept(t, &loop);
+        must_event(ep_connect_evd(t, loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_more(t, evd, 1);
+        must(dat_ep_disconnect(loop.passive, DAT_CLOSE_ABRUPT_FLAG));
+        expect_more(t, evd, 2);
+
+        expect(waited(evd, 0, 1, &event, &more), DAT_SUCCESS);
+        expect_eq(event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect(waited(evd, 0, 1, &event, &more), DAT_SUCCESS);
+        expect_eq(event.event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_empty(t, evd);
+}
+
+#define ASKERS 3
+
+/* Of one service point; each is there before the next EP asks. */
+CASE(evd_wait, requests_in_order)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN, .flags = DAT_EVD_CR_FLAG);
+        unsigned char sent[ASKERS][PRIVATE_SIZE];
+        DAT_CR_PARAM param;
+        DAT_CONN_QUAL qual;
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        (void)loop_listen(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        for (int i = 0; i < ASKERS; i++) {
+                loop_private_data(sent[i], (unsigned char)(1 + 50 * i));
+                must(dat_ep_connect(ep_with(t), ia_address(t), qual, event_timeout(t), PRIVATE_SIZE,
+                                    sent[i], DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+                expect_more(t, evd, i + 1);
+        }
+        for (int i = 0; i < ASKERS; i++) {
+                DAT_CR_HANDLE request;
+
+                expect(waited(evd, 0, 1, &event, &more), DAT_SUCCESS);
+                request = event.event_data.cr_arrival_event_data.cr_handle;
+                memset(&param, 0, sizeof(param));
+                must(dat_cr_query(request, DAT_CR_FIELD_ALL, &param));
+                expect_that(param.private_data_size >= PRIVATE_SIZE &&
+                                memcmp(param.private_data, sent[i], PRIVATE_SIZE) == 0,
+                            "another request came in the place of request %d", i + 1);
+                must(dat_cr_reject(request));
+        }
 }
 
 LEGAL(evd_wait)

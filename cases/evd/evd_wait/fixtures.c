@@ -15,8 +15,11 @@ DAT_RETURN waited(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold, 
 void expect_no_wait(struct test *t, DAT_EVD_HANDLE evd, DAT_COUNT threshold)
 {
         struct waiter *waiter;
+        DAT_EVENT event;
+        DAT_COUNT more;
 
         post_ses(t, evd, 0, 3);
+        expect(waited(evd, 0, threshold, &event, &more), DAT_INVALID_PARAMETER);
         waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, threshold);
         expect(expect_awake(waiter).ret, DAT_INVALID_PARAMETER);
 

@@ -239,3 +239,70 @@ CASE(evd_wait, threshold_with_unsignalled_requests)
 
         expect_one_only(t, evd);
 }
+
+/* EPs that are made with such flags for one stream; the other stream has none. */
+static const struct made {
+        const char *id;
+        bool request;
+        DAT_COMPLETION_FLAGS flags;
+} mades[] = {
+    {"unsignalled_receives", false, DAT_COMPLETION_UNSIGNALLED_FLAG},
+    {"solicited_receives", false, DAT_COMPLETION_SOLICITED_WAIT_FLAG},
+    {"unsignalled_requests", true, DAT_COMPLETION_UNSIGNALLED_FLAG},
+};
+
+/* The EVD of the stream, or that of the other one. */
+static DAT_EVD_HANDLE evd_of_made(struct test *t, const struct made *row, bool other)
+{
+        DAT_EVD_HANDLE evds[] = {evd_with(t, .qlen = SE_QLEN), evd_with(t, .qlen = SE_QLEN)};
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
+
+        if (row->request)
+                attr.request_completion_flags = row->flags;
+        else
+                attr.recv_completion_flags = row->flags;
+        (void)ep_with(t, .recv_evd = evds[0], .request_evd = evds[1], .attr = &attr);
+        return evds[row->request != other];
+}
+
+FAMILY(evd_wait, threshold_of_made_ep, mades)
+{
+        expect_one_only(t, evd_of_made(t, row, false));
+}
+
+FAMILY(evd_wait, threshold_of_other_stream, mades)
+{
+        DAT_EVD_HANDLE evd = evd_of_made(t, row, true);
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        expect(waited(evd, 0, 2, &event, &more), DAT_TIMEOUT_EXPIRED);
+        expect(waited(evd, 0, SE_QLEN, &event, &more), DAT_TIMEOUT_EXPIRED);
+}
+
+#define THERE 3 /* completions */
+
+CASE(evd_wait, refused_threshold_takes_none)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN);
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
+        struct buf *buf = buf_with(t);
+        struct loop loop;
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+        loop = loop_of(t, (struct ep_opts){.recv_evd = evd, .attr = &attr}, (struct ep_opts){0});
+        loop_join_either(t, &loop);
+        for (uint64_t i = 0; i < THERE; i++) {
+                loop_post_recv(t, loop.active, buf, i);
+                loop_post_send(t, loop.passive, buf, i);
+                must_dto(ep_request_evd(t, loop.passive));
+        }
+        settle(t);
+
+        expect_or_note(waited(evd, 0, 2, &event, &more), DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
+        for (uint64_t i = 0; i < THERE; i++)
+                expect_eq(expect_dto(evd).user_cookie.as_64, i);
+        expect_empty(t, evd);
+}

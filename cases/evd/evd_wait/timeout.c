@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_wait: the timeout. */
+#include "case/ep_attr.h"
 #include "cases/evd/evd_wait/fixtures.h"
 #include "cases/evd/shared/source.h"
 #include "clauses/evd_wait.h"
@@ -148,4 +149,37 @@ CASE(evd_wait, time_out_then_event)
                 expect(waited(evd, event_timeout(t), 1, &event, &more), DAT_SUCCESS);
                 expect_se(t, evd, &event, i);
         }
+}
+
+/* The completion wakes no thread, and is there when the time is over. */
+CASE(evd_wait, unsignalled_at_time_out)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN);
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET segment = triplet(buf, 2 * MESSAGE, MESSAGE);
+        struct waiter *waiter;
+        struct woken woken;
+        struct loop loop;
+        bool in_time;
+
+        attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+        loop = loop_of(t, (struct ep_opts){.request_evd = evd, .attr = &attr}, (struct ep_opts){0});
+        loop_join_either(t, &loop);
+        loop_post_recv(t, loop.passive, buf, 1);
+        waiter = wait_on_evd(t, evd, PATIENCE_US, 1);
+        expect_wait(waiter);
+        must(dat_ep_post_send(loop.active, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 7},
+                              DAT_COMPLETION_UNSIGNALLED_FLAG));
+        must_dto(ep_recv_evd(t, loop.passive));
+        settle(t);
+        in_time = is_waiting(waiter);
+
+        woken = expect_awake(waiter);
+        if (!in_time && dat_is(woken.ret, DAT_TIMEOUT_EXPIRED))
+                end_noted(t, "a slow host: the time was over before the completion came");
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
+        expect_eq(woken.event.event_data.dto_completion_event_data.user_cookie.as_64, 7);
+        expect_eq(woken.more, 0);
 }

@@ -17,6 +17,7 @@ static const struct second {
     {"with_an_event_there", DAT_TIMEOUT_INFINITE, 1, 1, false},
     {"for_several", DAT_TIMEOUT_INFINITE, 0, 2, false},
     {"of_a_disabled_one", DAT_TIMEOUT_INFINITE, 0, 1, true},
+    {"for_a_while", 40000, 0, 1, false},
 };
 
 FAMILY(evd_wait, second_waiter, seconds)
@@ -160,5 +161,36 @@ CASE(evd_wait, signal)
                         expect(expect_awake(waiter).ret, DAT_INTERRUPTED_CALL);
                 }
                 expect_source_state(t, &source, plain, DAT_HANDLE_NULL);
+        }
+}
+
+/* One event is there, of two that are waited for. */
+CASE(evd_wait, signal_below_threshold)
+{
+        EACH_SOURCE (kind) {
+                struct source source = source_in(t, kind, plain, DAT_HANDLE_NULL);
+                struct waiter *waiter;
+                int there = 1;
+
+                source_fill(t, &source, 0, 1);
+                waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 2);
+                expect_wait(waiter);
+                waiter_interrupt(t, waiter);
+                settle(t);
+                if (is_waiting(waiter)) {
+                        struct woken woken;
+
+                        record(t, "the wait continues");
+                        source_bring(t, &source, 1, 1);
+                        woken = expect_awake(waiter);
+                        expect(woken.ret, DAT_SUCCESS);
+                        expect_source_event(t, &source, &woken.event, 0);
+                        there = 0;
+                } else {
+                        expect(expect_awake(waiter).ret, DAT_INTERRUPTED_CALL);
+                        source_fill(t, &source, 1, 1);
+                }
+                expect_source_events(t, &source, 1 - there, 1 + there);
+                expect_empty(t, source.evd);
         }
 }
