@@ -160,7 +160,7 @@ static DAT_HANDLE feed_psp(struct test *t, DAT_EVD_HANDLE evd)
         DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
 
         for (int i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < QUAL_COUNT; i++)
-                ret = dat_psp_create(ia(t), qual++, evd, DAT_PSP_CONSUMER_FLAG, &psp);
+                ret = dat_psp_create(ia(t), qual++, evd, psp_flags_granted(t), &psp);
         must(ret);
         adopt(t, DAT_HANDLE_TYPE_PSP, psp);
         return psp;

@@ -227,7 +227,7 @@ static void ask_to_free(struct test *t)
 
         buf_with(t, .pz = zone);
         evd_with(t, .flags = DAT_EVD_SOFTWARE_FLAG, .cno = cno);
-        psp_new(t, requests, DAT_PSP_CONSUMER_FLAG, &qual);
+        psp_new(t, requests, psp_flags_granted(t), &qual);
         must(dat_set_consumer_context(zone, CONTEXT(FIRST)));
         must(dat_set_consumer_context(cno, CONTEXT(FIRST)));
         must(dat_set_consumer_context(requests, CONTEXT(FIRST)));

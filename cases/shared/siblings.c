@@ -14,6 +14,7 @@ struct family {
         DAT_PZ_HANDLE pz;
         DAT_CNO_HANDLE cno;
         DAT_EVD_HANDLE requests; /* of service points */
+        DAT_PSP_FLAGS points;    /* of PSPs */
         DAT_EVD_HANDLE dtos;
         DAT_EVD_HANDLE connects;
         DAT_EP_ATTR attr;
@@ -98,7 +99,7 @@ static DAT_RETURN make_rmr(const struct member *member, unsigned int i, DAT_HAND
 static DAT_RETURN make_psp(const struct member *member, unsigned int i, DAT_HANDLE *handle)
 {
         return dat_psp_create(member->family->ia, member->qual + i, member->family->requests,
-                              DAT_PSP_CONSUMER_FLAG, handle);
+                              member->family->points, handle);
 }
 
 static DAT_RETURN make_rsp(const struct member *member, unsigned int i, DAT_HANDLE *handle)
@@ -184,6 +185,7 @@ static struct family family_for(struct test *t, const struct kind *own)
         adopt(t, DAT_HANDLE_TYPE_CNO, family.cno);
         family.pz = pz_new(t);
         family.requests = request_evd(t);
+        family.points = psp_flags_granted(t);
         family.dtos = evd_with(t);
         family.connects = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG);
         family.memory = buf_with(t, .pz = pz(t));

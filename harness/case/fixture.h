@@ -49,6 +49,9 @@ const DAT_PROVIDER_ATTR *provider_attr_if_told(struct test *t);
 /* Whether ep_creator says that the provider makes the EPs of every PSP. */
 bool provider_makes_all_eps(struct test *t);
 
+/* Flags of a PSP that the provider grants, where a case needs one of either kind. */
+DAT_PSP_FLAGS psp_flags_granted(struct test *t);
+
 /* Its address. Where it tells none, the case is BLOCKED by dat_ia_query, which promises it. */
 DAT_IA_ADDRESS_PTR ia_address(struct test *t);
 

@@ -22,9 +22,7 @@ static struct instance furnished(struct test *t, struct buf **memory)
         must(dat_evd_create(instance.ia, QLEN, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &evds[1]));
         if (!dat_is(dat_rmr_create(zone, &rmr), DAT_SUCCESS))
                 record(t, "the instance has no RMR: dat_rmr_create failed");
-        must(dat_psp_create_any(
-            instance.ia, &qual, evds[1],
-            provider_makes_all_eps(t) ? DAT_PSP_PROVIDER_FLAG : DAT_PSP_CONSUMER_FLAG, &psp));
+        must(dat_psp_create_any(instance.ia, &qual, evds[1], psp_flags_granted(t), &psp));
         *memory = buf_with(t, .ia = instance.ia, .pz = zone);
         return instance;
 }
