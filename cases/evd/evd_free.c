@@ -2,14 +2,16 @@
 /* dat_evd_free: what is freed with an EVD, what stays, and when it is refused. */
 #include "clauses/evd_free.h"
 #include "case/standard.h"
-#include "cases/evd/shared/dispatcher.h"
+#include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/source.h"
+#include "cases/ia/shared/instance.h"
+#include "cases/shared/point.h"
 #include "cases/shared/refusals.h"
 #include "cases/shared/rounds.h"
 #include "cases/shared/siblings.h"
 
 #include <string.h>
 
-#define MESSAGE    ((size_t)64) /* bytes */
 #define QUAL_FIRST 22000
 #define QUAL_COUNT 500
 
@@ -63,6 +65,28 @@ FAMILY(evd_free, with_events, counts)
         expect_ses(t, other, 0, 4);
         expect_empty(t, other);
         expect_quiet(async_evd(t));
+}
+
+/* What the freed EVD had is on no EVD that is made after it, be it in the same memory. */
+CASE(evd_free, events_not_inherited)
+{
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, DAT_HANDLE_NULL);
+                DAT_EVD_HANDLE later;
+
+                source_fill(t, &source, 0, 5);
+                if (source.loop.active)
+                        release(t, source.loop.active);
+                free_now(t, source.evd);
+
+                later = evd_with(t, .qlen = SE_QLEN, .flags = kind->flags);
+                expect_empty(t, later);
+                later = se_evd(t, DAT_HANDLE_NULL);
+                expect_empty(t, later);
+                post_ses(t, later, 20, 2);
+                expect_ses(t, later, 20, 2);
+                expect_empty(t, later);
+        }
 }
 
 static const struct state {
@@ -180,6 +204,67 @@ static DAT_HANDLE feed_rsp(struct test *t, DAT_EVD_HANDLE evd)
         return rsp;
 }
 
+/* An EP that is one end of a connection, with the EVD for one of its streams. */
+static DAT_HANDLE feed_joined(struct test *t, struct ep_opts opts)
+{
+        struct loop loop = loop_of(t, opts, (struct ep_opts){0});
+
+        loop_join_either(t, &loop);
+        return loop.active;
+}
+
+static DAT_HANDLE feed_joined_recv(struct test *t, DAT_EVD_HANDLE evd)
+{
+        return feed_joined(t, (struct ep_opts){.recv_evd = evd});
+}
+
+static DAT_HANDLE feed_joined_request(struct test *t, DAT_EVD_HANDLE evd)
+{
+        return feed_joined(t, (struct ep_opts){.request_evd = evd});
+}
+
+static DAT_HANDLE feed_joined_connect(struct test *t, DAT_EVD_HANDLE evd)
+{
+        return feed_joined(t, (struct ep_opts){.connect_evd = evd});
+}
+
+/* The EP has ended its connection, and the event was taken. */
+static DAT_HANDLE feed_left(struct test *t, DAT_EVD_HANDLE evd, DAT_HANDLE ep)
+{
+        must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        return ep;
+}
+
+static DAT_HANDLE feed_left_recv(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_EP_HANDLE ep = feed_joined_recv(t, evd);
+
+        return feed_left(t, ep_connect_evd(t, ep), ep);
+}
+
+static DAT_HANDLE feed_left_connect(struct test *t, DAT_EVD_HANDLE evd)
+{
+        return feed_left(t, evd, feed_joined_connect(t, evd));
+}
+
+static DAT_HANDLE feed_both(struct test *t, DAT_EVD_HANDLE evd)
+{
+        return ep_with(t, .recv_evd = evd, .request_evd = evd);
+}
+
+static DAT_HANDLE feed_srq(struct test *t, DAT_EVD_HANDLE evd)
+{
+        return ep_with(t, .recv_evd = evd, .srq = srq_with(t));
+}
+
+static DAT_HANDLE feed_providers_psp(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_CONN_QUAL qual;
+
+        return loop_listen(t, evd, DAT_PSP_PROVIDER_FLAG, &qual);
+}
+
 static const struct feed {
         const char *id;
         DAT_EVD_FLAGS flag;
@@ -190,6 +275,14 @@ static const struct feed {
     {"connection", DAT_EVD_CONNECTION_FLAG, feed_connect},
     {"psp", DAT_EVD_CR_FLAG, feed_psp},
     {"rsp", DAT_EVD_CR_FLAG, feed_rsp},
+    {"connected_receives", DAT_EVD_DTO_FLAG, feed_joined_recv},
+    {"connected_requests", DAT_EVD_DTO_FLAG, feed_joined_request},
+    {"connected_connection", DAT_EVD_CONNECTION_FLAG, feed_joined_connect},
+    {"disconnected_receives", DAT_EVD_DTO_FLAG, feed_left_recv},
+    {"disconnected_connection", DAT_EVD_CONNECTION_FLAG, feed_left_connect},
+    {"both", DAT_EVD_DTO_FLAG, feed_both},
+    {"receives_of_srq", DAT_EVD_DTO_FLAG, feed_srq},
+    {"providers_psp", DAT_EVD_CR_FLAG, feed_providers_psp},
 };
 
 FAMILY(evd_free, fed, feeds)
@@ -221,6 +314,49 @@ FAMILY(evd_free, fed_keeps, feeds)
         expect_eq(after.evd_state, before.evd_state);
         expect_that(after.cno_handle == cno, "the CNO has changed");
         expect_empty(t, evd);
+}
+
+/* Kinds of events whose origin feeds the EVD still; of software events there is none. */
+static const struct queued {
+        const char *id;
+} queueds[] = {
+    {"receive"},
+    {"send"},
+    {"flushed_receive"},
+    {"flushed_send"},
+    {"rdma_write"},
+    {"rdma_read"},
+    {"connection_request"},
+    {"established_active"},
+    {"established_passive"},
+    {"rejected"},
+    {"unheard"},
+    {"bound"},
+    {"disconnected"},
+};
+
+static const struct event_kind *kind_of(struct test *t, const char *id)
+{
+        size_t i = 0;
+
+        while (strcmp(event_kinds[i].id, id) != 0)
+                suite_that(++i < sizeof(event_kinds) / sizeof(event_kinds[0]), "no kind %s", id);
+        return &event_kinds[i];
+}
+
+FAMILY(evd_free, fed_keeps_events, queueds)
+{
+        const struct event_kind *kind = kind_of(t, row->id);
+        struct brought brought = bring(t, kind);
+        DAT_EVENT event;
+
+        settle(t);
+        EACH_REFUSAL (i)
+                expect(dat_evd_free(brought.evd), DAT_INVALID_STATE);
+
+        event = expect_dequeued(t, brought.evd);
+        expect_brought(t, kind, &brought, &event);
+        expect_empty(t, brought.evd);
 }
 
 FAMILY(evd_free, source_freed_before, feeds)
@@ -295,7 +431,7 @@ CASE(evd_free, of_the_ia)
 
         post_ses(t, evd, 0, 1);
         expect_ses(t, evd, 0, 1);
-        expect_that(se_evd(t, DAT_HANDLE_NULL) != DAT_HANDLE_NULL, "no EVD can be made");
+        expect_instance_works(t, ia(t));
 }
 
 /*
@@ -322,6 +458,46 @@ CASE(evd_free, under_waiter)
         woken = expect_awake(waiter);
         expect(woken.ret, DAT_SUCCESS);
         expect_se(t, evd, &woken.event, 0);
+}
+
+static const struct waited {
+        const char *id;
+        DAT_EVD_FLAGS flags;
+        DAT_COUNT threshold;
+        bool has_cno;
+        DAT_HANDLE (*by)(struct test *t, DAT_EVD_HANDLE evd); /* NULL: nothing feeds it */
+} waiteds[] = {
+    {"completions", DAT_EVD_DTO_FLAG, 1, .has_cno = false, NULL},
+    {"requests", DAT_EVD_CR_FLAG, 1, .has_cno = false, NULL},
+    {"connections", DAT_EVD_CONNECTION_FLAG, 1, .has_cno = false, NULL},
+    {"several", DAT_EVD_SOFTWARE_FLAG, 3, .has_cno = false, NULL},
+    {"with_cno", DAT_EVD_DTO_FLAG, 1, .has_cno = true, NULL},
+    {"of_connected_ep", DAT_EVD_DTO_FLAG, 1, .has_cno = false, feed_joined_recv},
+    {"of_psp", DAT_EVD_CR_FLAG, 1, .has_cno = false, feed_psp},
+};
+
+/* A thread that waits still is released by a call that ends waits. */
+FAMILY(evd_free, waited_for, waiteds)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN, .flags = row->flags,
+                                      .cno = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL);
+        struct waiter *waiter;
+        DAT_RETURN ret;
+
+        if (row->by)
+                row->by(t, evd);
+        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, row->threshold);
+        must_wait(waiter);
+        ret = row->by ? expect(dat_evd_free(evd), DAT_INVALID_STATE)
+                      : expect_may(dat_evd_free(evd), DAT_INVALID_STATE, DAT_SUCCESS);
+        if (dat_is(ret, DAT_SUCCESS)) {
+                disown(t, evd);
+                expect(expect_awake(waiter).ret, DAT_ABORT);
+                return;
+        }
+        expect_asleep(waiter);
+        must(dat_evd_set_unwaitable(evd));
+        expect(expect_awake(waiter).ret, DAT_INVALID_STATE);
 }
 
 /*
