@@ -78,17 +78,115 @@ CASE(evd_dequeue, whole_queue)
 
 CASE(evd_dequeue, among_waits)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, DAT_HANDLE_NULL);
 
-        post_ses(t, evd, 0, SE_QLEN);
-        for (unsigned int i = 0; i < SE_QLEN; i += 2) {
-                DAT_EVENT event;
-                DAT_COUNT more = -1;
+                source_fill(t, &source, 0, SE_QLEN);
+                for (unsigned int i = 0; i < SE_QLEN; i += 2) {
+                        DAT_EVENT event;
+                        DAT_COUNT more = -1;
 
-                expect_ses(t, evd, i, 1);
-                memset(&event, 0xa5, sizeof(event));
-                expect(dat_evd_wait(evd, 0, 1, &event, &more), DAT_SUCCESS);
-                expect_se(t, evd, &event, i + 1);
+                        expect_source_events(t, &source, i, 1);
+                        memset(&event, 0xa5, sizeof(event));
+                        expect(dat_evd_wait(source.evd, event_timeout(t), 1, &event, &more),
+                               DAT_SUCCESS);
+                        expect_source_event(t, &source, &event, i + 1);
+                }
+                expect_empty(t, source.evd);
+        }
+}
+
+/* Each is queued before the next one comes. */
+FAMILY(evd_dequeue, two_of_kind, event_kinds)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN, .flags = row->flags);
+        struct brought brought[] = {{.evd = evd}, {.evd = evd}};
+
+        for (int i = 0; i < 2; i++)
+                make_ready(t, row, &brought[i], DAT_HANDLE_NULL);
+        for (int i = 0; i < 2; i++) {
+                row->bring(t, &brought[i]);
+                settle(t);
+        }
+
+        for (int i = 0; i < 2; i++) {
+                DAT_EVENT event = expect_dequeued(t, evd);
+
+                expect_brought(t, row, &brought[i], &event);
+        }
+        expect_empty(t, evd);
+}
+
+#define OF_STREAM 6 /* events of each of two streams */
+
+CASE(evd_dequeue, merged_streams)
+{
+        DAT_EVD_HANDLE evd =
+            evd_with(t, .qlen = SE_QLEN, .flags = DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG);
+        struct loop loop = loop_of(t, (struct ep_opts){.recv_evd = evd}, (struct ep_opts){0});
+        struct buf *buf = buf_with(t);
+        unsigned int software = 0;
+        unsigned int completed = 0;
+
+        loop_join_either(t, &loop);
+        for (unsigned int i = 0; i < OF_STREAM; i++)
+                loop_post_recv(t, loop.active, buf, i);
+        for (unsigned int i = 0; i < OF_STREAM; i++) {
+                post_ses(t, evd, i, 1);
+                loop_post_send(t, loop.passive, buf, i);
+                must_dto(ep_request_evd(t, loop.passive));
+        }
+        settle(t);
+
+        for (int i = 0; i < 2 * OF_STREAM; i++) {
+                DAT_EVENT event = expect_dequeued(t, evd);
+
+                if (event.event_number == DAT_SOFTWARE_EVENT) {
+                        expect_se(t, evd, &event, software++);
+                        continue;
+                }
+                expect_eq(event.event_number, DAT_DTO_COMPLETION_EVENT);
+                expect_eq(event.event_data.dto_completion_event_data.user_cookie.as_64,
+                          completed++);
+        }
+        expect_eq(software, OF_STREAM);
+        expect_empty(t, evd);
+}
+
+static const struct side {
+        const char *id;
+        bool passive;
+} sides[] = {
+    {"active", .passive = false},
+    {"passive", .passive = true},
+};
+
+/* A connection begins and ends, and no event of the one side is taken before. */
+FAMILY(evd_dequeue, whole_connection, sides)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG);
+        struct ep_opts own = {.connect_evd = evd};
+        struct loop loop = loop_of(t, row->passive ? (struct ep_opts){0} : own,
+                                   row->passive ? own : (struct ep_opts){0});
+        DAT_EP_HANDLE ep = row->passive ? loop.passive : loop.active;
+        DAT_EP_HANDLE far = row->passive ? loop.active : loop.passive;
+        const DAT_EVENT_NUMBER numbers[] = {DAT_CONNECTION_EVENT_ESTABLISHED,
+                                            DAT_CONNECTION_EVENT_DISCONNECTED};
+
+        loop_ask(t, &loop);
+        loop_accept(t, &loop);
+        must_event(ep_connect_evd(t, far), DAT_CONNECTION_EVENT_ESTABLISHED);
+        settle(t);
+        must(dat_ep_disconnect(far, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, far), DAT_CONNECTION_EVENT_DISCONNECTED);
+        settle(t);
+
+        for (int i = 0; i < 2; i++) {
+                DAT_EVENT event = expect_dequeued(t, evd);
+
+                expect_eq(event.event_number, numbers[i]);
+                expect_that(event.event_data.connect_event_data.ep_handle == ep,
+                            "the event names another EP");
         }
         expect_empty(t, evd);
 }
@@ -236,6 +334,32 @@ CASE(evd_dequeue, while_thread_waits_elsewhere)
         expect(expect_awake(waiter).ret, DAT_SUCCESS);
 }
 
+/* A thread that waits on the CNO is no waiter of the EVD. */
+CASE(evd_dequeue, while_thread_waits_on_cno)
+{
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_in(t, kind, plain, cno);
+                struct waiter *waiter;
+                struct woken woken;
+
+                must(dat_evd_disable(source.evd));
+                waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
+                must_wait(waiter);
+                expect_empty(t, source.evd);
+                source_bring(t, &source, 0, 2);
+                expect_source_events(t, &source, 0, 2);
+                expect_empty(t, source.evd);
+                expect_asleep(waiter);
+
+                must(dat_evd_enable(source.evd));
+                source_bring(t, &source, 2, 1);
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_source_events(t, &source, 2, 1);
+        }
+}
+
 /*
  * Several threads
  */
@@ -332,6 +456,78 @@ CASE(evd_dequeue, by_threads_at_once, DEADLINE_MS(20000))
                         seen = taken_by(t, &takings[i], seen);
                 }
                 expect_eq(seen, (1U << SE_QLEN) - 1);
+                expect_empty(t, evd);
+        }
+        must_have_met(&stress);
+}
+
+#define PASSED 64      /* events that one thread posts and another one takes */
+#define TRIES  1000000 /* calls, at most, until then */
+
+struct passing {
+        DAT_EVD_HANDLE evd;
+        unsigned int passed;
+        bool in_order;
+};
+
+static DAT_RETURN post_all(void *arg)
+{
+        struct passing *passing = arg;
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        for (int i = 0; passing->passed < PASSED && i < TRIES; i++) {
+                DAT_EVENT event = se_event(passing->passed);
+
+                ret = dat_evd_post_se(passing->evd, &event);
+                if (dat_is(ret, DAT_SUCCESS))
+                        passing->passed++;
+                else if (!dat_is(ret, DAT_QUEUE_FULL))
+                        break;
+                sched_yield();
+        }
+        return ret;
+}
+
+static DAT_RETURN take_in_order(void *arg)
+{
+        struct passing *passing = arg;
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        passing->in_order = true;
+        for (int i = 0; passing->passed < PASSED && i < TRIES; i++) {
+                DAT_EVENT event;
+
+                ret = dat_evd_dequeue(passing->evd, &event);
+                if (dat_is(ret, DAT_SUCCESS))
+                        passing->in_order &=
+                            event.event_data.software_event_data.pointer ==
+                            se_event(passing->passed++).event_data.software_event_data.pointer;
+                else if (!dat_is(ret, DAT_QUEUE_EMPTY))
+                        break;
+                sched_yield();
+        }
+        return ret;
+}
+
+CASE(evd_dequeue, beside_poster, DEADLINE_MS(20000))
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        struct stress stress = stress_of(t, 30);
+
+        while (stress_round(&stress)) {
+                struct passing posting = {.evd = evd};
+                struct passing taking = {.evd = evd};
+                struct racer racers[] = {
+                    {.call = post_all, .arg = &posting},
+                    {.call = take_in_order, .arg = &taking},
+                };
+
+                stress_met(&stress, race(racers, 2));
+                for (int i = 0; i < 2; i++)
+                        expect(racers[i].ret, DAT_SUCCESS);
+                expect_eq(posting.passed, PASSED);
+                expect_eq(taking.passed, PASSED);
+                expect_that(taking.in_order, "the events were not taken in order");
                 expect_empty(t, evd);
         }
         must_have_met(&stress);

@@ -134,11 +134,16 @@ static void expect_asked(struct test *t, const struct asked *asked, const char *
                     "the address of the request's event is not that of the IA, %s", when);
 }
 
-static void ask(struct test *t, DAT_CONN_QUAL qual, unsigned char *sent, unsigned char first)
+/* By an EP that it returns. */
+static DAT_EP_HANDLE ask(struct test *t, DAT_CONN_QUAL qual, unsigned char *sent,
+                         unsigned char first)
 {
+        DAT_EP_HANDLE ep = ep_with(t);
+
         loop_private_data(sent, first);
-        must(dat_ep_connect(ep_with(t), ia_address(t), qual, event_timeout(t), PRIVATE_SIZE, sent,
+        must(dat_ep_connect(ep, ia_address(t), qual, event_timeout(t), PRIVATE_SIZE, sent,
                             DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+        return ep;
 }
 
 static void query(struct test *t, DAT_CR_HANDLE request, DAT_CR_PARAM *param)
@@ -157,6 +162,22 @@ void asked_other_request(struct test *t, struct asked *asked)
         loop_take_request(t, &other);
         query(t, other.request, &param);
         must(dat_cr_reject(other.request));
+}
+
+/* The other one becomes a connection, which ends again. */
+void asked_other_accepted(struct test *t, struct asked *asked)
+{
+        unsigned char sent[PRIVATE_SIZE];
+        struct loop other = asked->loop;
+
+        other.active = ask(t, other.qual, sent, SECOND);
+        other.passive = ep_with(t);
+        loop_accept(t, &other);
+        must_event(ep_connect_evd(t, other.active), DAT_CONNECTION_EVENT_ESTABLISHED);
+        must_event(ep_connect_evd(t, other.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+        must(dat_ep_disconnect(other.active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, other.passive), DAT_CONNECTION_EVENT_DISCONNECTED);
+        release(t, other.active);
 }
 
 void asked_queried_again(struct test *t, struct asked *asked)

@@ -56,6 +56,7 @@ struct asked {
 
 void asked_other_request(struct test *t, struct asked *asked);
 void asked_queried_again(struct test *t, struct asked *asked);
+void asked_other_accepted(struct test *t, struct asked *asked);
 
 static const struct asked_row {
         const char *id;
@@ -63,6 +64,7 @@ static const struct asked_row {
 } asked_rows[] = {
     {"other_request", asked_other_request},
     {"queried_again", asked_queried_again},
+    {"other_accepted", asked_other_accepted},
 };
 
 /*
