@@ -2,7 +2,9 @@
 /* dat_evd_resize: room as asked for, every event kept, and what is no length. */
 #include "clauses/evd_resize.h"
 #include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/private_data.h"
 #include "cases/evd/shared/source.h"
+#include "cases/handle/shared/object.h"
 
 #include <limits.h>
 #include <string.h>
@@ -156,6 +158,61 @@ CASE(evd_resize, same_size)
         expect_room_of(t, evd, places);
 }
 
+static DAT_COUNT one_more(struct test *t, DAT_EVD_HANDLE evd)
+{
+        return places_above(t, evd, 1);
+}
+
+static DAT_COUNT twice(struct test *t, DAT_EVD_HANDLE evd)
+{
+        return places_above(t, evd, SE_QLEN);
+}
+
+static DAT_COUNT half(struct test *t, DAT_EVD_HANDLE evd)
+{
+        (void)t;
+        (void)evd;
+        return SE_QLEN / 2;
+}
+
+static DAT_COUNT of_one(struct test *t, DAT_EVD_HANDLE evd)
+{
+        (void)t;
+        (void)evd;
+        return 1;
+}
+
+static const struct resized {
+        const char *id;
+        DAT_COUNT (*to)(struct test *t, DAT_EVD_HANDLE evd);
+} resizeds[] = {
+    {"grown", twice}, {"grown_by_one", one_more}, {"same_size", places_of},
+    {"shrunk", half}, {"shrunk_to_one", of_one},
+};
+
+/* The length that the query returns is the room that there is, as after dat_evd_create. */
+FAMILY(evd_resize, full_at_length, resizeds)
+{
+        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_EVENT event = se_event(0);
+        DAT_COUNT places;
+
+        expect(dat_evd_resize(evd, row->to(t, evd)), DAT_SUCCESS);
+
+        places = places_of(t, evd);
+        for (int round = 0; round < 2; round++) {
+                for (DAT_COUNT i = 0; i < places; i++) {
+                        DAT_EVENT next = se_event((unsigned int)i);
+
+                        expect(dat_evd_post_se(evd, &next), DAT_SUCCESS);
+                }
+                expect(dat_evd_post_se(evd, &event), DAT_QUEUE_FULL);
+                expect_ses(t, evd, 0, places);
+                expect_empty(t, evd);
+        }
+        expect_quiet(async_evd(t));
+}
+
 CASE(evd_resize, repeated)
 {
         DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
@@ -204,32 +261,43 @@ FAMILY(evd_resize, keeps_events, tos)
         }
 }
 
-#define ROUND_THE_END 8 /* the most places of the provider's memory for each one of the EVD */
+/*
+ * The most places of the provider's memory for each one of the EVD; of completions, which cost a
+ * transfer each, fewer are tried.
+ */
+#define ROUND_THE_END   8
+#define ROUND_OF_DEVICE 2
 
 /* So many events have been queued and returned. */
-static DAT_EVD_HANDLE evd_after(struct test *t, unsigned int events)
+static struct source source_after(struct test *t, const struct source_kind *kind,
+                                  unsigned int events)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        struct source source = source_new(t, kind, DAT_HANDLE_NULL);
 
         for (unsigned int i = 0; i < events; i++) {
-                post_ses(t, evd, i, 1);
-                expect_ses(t, evd, i, 1);
+                source_bring(t, &source, i, 1);
+                expect_source_events(t, &source, i, 1);
         }
-        return evd;
+        return source;
 }
 
 FAMILY(evd_resize, keeps_order_round_the_end, tos)
 {
-        for (unsigned int multiple = 1; multiple <= ROUND_THE_END; multiple *= 2) {
-                unsigned int gone = multiple * SE_QLEN - 3;
-                DAT_EVD_HANDLE evd = evd_after(t, gone);
+        EACH_SOURCE (kind) {
+                unsigned int most = kind->open ? ROUND_OF_DEVICE : ROUND_THE_END;
 
-                post_ses(t, evd, gone, row->queued);
-                expect(dat_evd_resize(evd, row->places ? row->places : places_of(t, evd)),
-                       DAT_SUCCESS);
+                for (unsigned int multiple = 1; multiple <= most; multiple *= 2) {
+                        unsigned int gone = multiple * SE_QLEN - 3;
+                        struct source source = source_after(t, kind, gone);
 
-                expect_ses(t, evd, gone, row->queued);
-                expect_empty(t, evd);
+                        source_fill(t, &source, gone, row->queued);
+                        expect(dat_evd_resize(source.evd,
+                                              row->places ? row->places : places_of(t, source.evd)),
+                               DAT_SUCCESS);
+
+                        expect_source_events(t, &source, gone, row->queued);
+                        expect_empty(t, source.evd);
+                }
         }
 }
 
@@ -238,10 +306,15 @@ CASE(evd_resize, keeps_parameters)
         DAT_CNO_HANDLE cno = cno_new(t);
         DAT_EVD_HANDLE other = se_evd(t, DAT_HANDLE_NULL);
         DAT_EVD_HANDLE evd = se_evd(t, cno);
+        DAT_EVD_HANDLE newer = se_evd(t, DAT_HANDLE_NULL);
         DAT_COUNT others = places_of(t, other);
+        uint64_t context = draw_context(t);
         DAT_EVD_PARAM before;
         DAT_EVD_PARAM after;
 
+        post_ses(t, other, 30, 3);
+        post_ses(t, newer, 40, 3);
+        must(dat_set_consumer_context(evd, CONTEXT(context)));
         must(dat_evd_set_unwaitable(evd));
         before = evd_param(t, evd);
         expect(dat_evd_resize(evd, places_above(t, evd, 8)), DAT_SUCCESS);
@@ -252,6 +325,9 @@ CASE(evd_resize, keeps_parameters)
         expect_eq(after.evd_state, before.evd_state);
         expect_eq(after.evd_flags, before.evd_flags);
         expect_eq(places_of(t, other), others);
+        expect_ses(t, other, 30, 3);
+        expect_ses(t, newer, 40, 3);
+        expect_context(t, evd, context);
         expect_no_notice(t, cno);
 }
 
@@ -315,6 +391,19 @@ CASE(evd_resize, keeps_waiter)
                 expect(woken.ret, DAT_SUCCESS);
                 expect_source_event(t, &source, &woken.event, 0);
         }
+}
+
+static void lasting_resized(struct test *t, struct lasting *lasting)
+{
+        expect(dat_evd_resize(lasting->evd, places_above(t, lasting->evd, 8)), DAT_SUCCESS);
+        expect(dat_evd_resize(lasting->evd, 1), DAT_SUCCESS);
+}
+
+CASE(evd_resize, keeps_private_data)
+{
+        static const struct lasting_row row = {"resized", lasting_resized};
+
+        expect_private_data_lasts(t, &row, expect_dequeued);
 }
 
 /* An EP whose receives the peer's messages complete on `evd`. */
