@@ -30,10 +30,12 @@ CASE(evd_disable, again_and_again)
                 expect(dat_evd_disable(evd), DAT_SUCCESS);
                 must(dat_evd_enable(evd));
         }
-        /* One call outweighs any number of the others. */
+        /* One call outweighs any number of the others, and a second one changes nothing. */
         must(dat_evd_enable(evd));
         expect(dat_evd_disable(evd), DAT_SUCCESS);
+        expect_state(t, evd, (struct evd_state){.waitable = true}, cno);
 
+        expect(dat_evd_disable(evd), DAT_SUCCESS);
         expect_state(t, evd, (struct evd_state){.waitable = true}, cno);
 }
 
