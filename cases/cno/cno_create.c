@@ -3,6 +3,7 @@
 #include "clauses/cno_create.h"
 #include "case/test.h"
 #include "cases/cno/shared/agent.h"
+#include "cases/evd/shared/event_kind.h"
 
 #include <sched.h>
 
@@ -199,6 +200,26 @@ CASE(cno_create, agent_called)
         expect_called(t, agent, evd);
         expect_uncalled(t, agent);
         expect_ses(t, evd, 0, 1);
+}
+
+/* The EVD gets its CNO when the next event is the one of the row. */
+FAMILY(cno_create, agent_called_by, event_kinds)
+{
+        struct agent *agent = agent_new(t);
+        DAT_CNO_HANDLE cno = created(t, ia(t), agent);
+        struct brought brought = {.evd = evd_with(t, .qlen = SE_QLEN, .flags = row->flags)};
+        DAT_EVENT event;
+
+        make_ready(t, row, &brought, DAT_HANDLE_NULL);
+        must(dat_evd_enable(brought.evd));
+        must(dat_evd_modify_cno(brought.evd, cno));
+        expect_uncalled(t, agent);
+        row->bring(t, &brought);
+
+        expect_called(t, agent, brought.evd);
+        expect_uncalled(t, agent);
+        event = expect_dequeued(t, brought.evd);
+        expect_brought(t, row, &brought, &event);
 }
 
 CASE(cno_create, agent_called_by_evd_of_later)

@@ -201,14 +201,43 @@ static DAT_EVD_HANDLE use_of_completions(struct test *t, DAT_CNO_HANDLE cno)
         return evd_with(t, .flags = DAT_EVD_DTO_FLAG, .cno = cno);
 }
 
+static DAT_EVD_HANDLE use_of_requests(struct test *t, DAT_CNO_HANDLE cno)
+{
+        return evd_with(t, .flags = DAT_EVD_CR_FLAG, .cno = cno);
+}
+
+static DAT_EVD_HANDLE use_of_connections(struct test *t, DAT_CNO_HANDLE cno)
+{
+        return evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG, .cno = cno);
+}
+
+static DAT_EVD_HANDLE use_by_ia(struct test *t, DAT_CNO_HANDLE cno)
+{
+        must(dat_evd_modify_cno(async_evd(t), cno));
+        return async_evd(t);
+}
+
 static const struct use {
         const char *id;
         DAT_EVD_HANDLE (*by)(struct test *t, DAT_CNO_HANDLE cno);
 } uses[] = {
-    {"made_with_it", use_as_made}, {"given_it", use_as_given},
-    {"disabled", use_disabled},    {"unwaitable", use_unwaitable},
-    {"notified", use_notified},    {"of_completions", use_of_completions},
+    {"made_with_it", use_as_made},
+    {"given_it", use_as_given},
+    {"disabled", use_disabled},
+    {"unwaitable", use_unwaitable},
+    {"notified", use_notified},
+    {"of_completions", use_of_completions},
+    {"of_requests", use_of_requests},
+    {"of_connections", use_of_connections},
+    {"of_ia", use_by_ia},
 };
+
+/* The IA's own EVD outlives the case's objects, and leaves the CNO before. */
+static void end_use(struct test *t, const struct use *use)
+{
+        if (use->by == use_by_ia)
+                must(dat_evd_modify_cno(async_evd(t), DAT_HANDLE_NULL));
+}
 
 FAMILY(cno_free, in_use, uses)
 {
@@ -218,6 +247,7 @@ FAMILY(cno_free, in_use, uses)
 
         EACH_REFUSAL (i)
                 expect(dat_cno_free(cno), DAT_INVALID_STATE);
+        end_use(t, row);
 }
 
 FAMILY(cno_free, in_use_keeps, uses)
@@ -241,6 +271,7 @@ FAMILY(cno_free, in_use_keeps, uses)
         expect_notified(t, cno, other);
         expect_called(t, agent, other);
         expect_ses(t, other, 3, 1);
+        end_use(t, row);
 }
 
 CASE(cno_free, refusal_keeps_trigger)

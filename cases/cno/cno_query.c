@@ -223,6 +223,29 @@ CASE(cno_query, triggers_nothing)
         expect_called(t, known.agent, evd);
 }
 
+CASE(cno_query, under_waiter)
+{
+        struct known known = known_cno(t);
+        DAT_EVD_HANDLE evd = feeding(t, known.cno);
+        struct waiter *waiter = wait_on_cno(t, known.cno, 4 * event_timeout(t));
+        struct woken woken;
+
+        must_wait(waiter);
+        for (int i = 0; i < 3; i++) {
+                DAT_CNO_PARAM param = queried(t, known.cno, DAT_CNO_FIELD_ALL);
+
+                check_ia(t, &known, &param);
+                check_agent(t, &known, &param);
+        }
+        expect_asleep(waiter);
+        expect_uncalled(t, known.agent);
+
+        post_ses(t, evd, 0, 1);
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_that(woken.evd == evd, "the CNO names another EVD");
+}
+
 CASE(cno_query, within_structure)
 {
         struct known known = known_cno(t);
