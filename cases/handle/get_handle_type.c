@@ -2,7 +2,9 @@
 /* dat_get_handle_type: what each handle is of, and what is no handle. */
 #include "clauses/get_handle_type.h"
 #include "case/standard.h"
+#include "cases/evd/shared/event_kind.h"
 #include "cases/handle/shared/object.h"
+#include "cases/shared/point.h"
 
 #include <string.h>
 
@@ -51,6 +53,72 @@ FAMILY(get_handle_type, any_origin, origins)
 
         must_know(t, handle, row->type);
         expect_type(t, handle, row->type);
+}
+
+static DAT_HANDLE lmr_of_lmr(struct test *t)
+{
+        struct buf *buf = buf_with(t);
+        DAT_REGION_DESCRIPTION region = {.for_lmr_handle = buf->lmr};
+        DAT_LMR_HANDLE made = DAT_HANDLE_NULL;
+        DAT_LMR_CONTEXT lmr_context;
+        DAT_RMR_CONTEXT rmr_context;
+        DAT_VLEN length;
+        DAT_VADDR address;
+
+        must(dat_lmr_create(ia(t), DAT_MEM_TYPE_LMR, region, buf->length, pz(t),
+                            DAT_MEM_PRIV_ALL_FLAG, &made, &lmr_context, &rmr_context, &length,
+                            &address));
+        adopt(t, DAT_HANDLE_TYPE_LMR, made);
+        return made;
+}
+
+static DAT_HANDLE bound_rmr(struct test *t)
+{
+        struct brought brought = {
+            .evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)};
+
+        bring_bound(t, &brought);
+        must_event(brought.evd, DAT_RMR_BIND_COMPLETION_EVENT);
+        return brought.rmr;
+}
+
+static DAT_HANDLE any_psp(struct test *t)
+{
+        DAT_PSP_HANDLE made = DAT_HANDLE_NULL;
+        DAT_CONN_QUAL qual;
+
+        must(dat_psp_create_any(ia(t), &qual, request_evd(t), psp_flags_granted(t), &made));
+        adopt(t, DAT_HANDLE_TYPE_PSP, made);
+        return made;
+}
+
+static DAT_HANDLE evd_of_connections(struct test *t)
+{
+        return evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG);
+}
+
+static DAT_HANDLE evd_of_binds(struct test *t)
+{
+        return evd_with(t, .flags = DAT_EVD_RMR_BIND_FLAG);
+}
+
+static DAT_HANDLE evd_of_both(struct test *t)
+{
+        return evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+}
+
+static const struct origin makings[] = {
+    {"lmr_of_lmr", DAT_HANDLE_TYPE_LMR, lmr_of_lmr},
+    {"bound_rmr", DAT_HANDLE_TYPE_RMR, bound_rmr},
+    {"any_psp", DAT_HANDLE_TYPE_PSP, any_psp},
+    {"evd_of_connections", DAT_HANDLE_TYPE_EVD, evd_of_connections},
+    {"evd_of_binds", DAT_HANDLE_TYPE_EVD, evd_of_binds},
+    {"evd_of_both", DAT_HANDLE_TYPE_EVD, evd_of_both},
+};
+
+FAMILY(get_handle_type, each_making, makings)
+{
+        expect_type(t, row->make(t), row->type);
 }
 
 FAMILY(get_handle_type, older_and_newer, fleeting_kinds)
@@ -158,6 +226,18 @@ FAMILY(get_handle_type, destroyed_handle, fleeting_kinds)
         live_free(t, &live);
         expect_stale(get_type, live_object(t, row->type, false).handle, live.handle);
         expect_type(t, kept.handle, DAT_HANDLE_TYPE_PZ);
+}
+
+/* The request became a connection, by which its handle ended. */
+CASE(get_handle_type, accepted_request)
+{
+        struct live kept = live_object(t, DAT_HANDLE_TYPE_CR, false);
+        struct loop loop = loop_new(t);
+
+        loop_join(t, &loop);
+        expect_stale(get_type, kept.handle, loop.request);
+        expect_type(t, kept.handle, DAT_HANDLE_TYPE_CR);
+        live_end(t, &kept);
 }
 
 LEGAL(get_handle_type)
