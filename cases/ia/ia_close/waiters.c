@@ -62,19 +62,25 @@ static const struct told {
         int evds;    /* that feed the CNO */
         int waiters; /* on it */
         bool finite;
+        bool of_ia; /* its asynchronous EVD feeds the CNO too */
+        bool has_agent;
 } tolds[] = {
-    {"without_evd", 0, 1, .finite = false}, {"with_evd", 1, 1, .finite = false},
-    {"with_evds", 3, 1, .finite = false},   {"several", 1, WAITERS, .finite = false},
-    {"finite", 1, 1, .finite = true},
+    {"without_evd", 0, 1, .finite = false},  {"with_evd", 1, 1, .finite = false},
+    {"with_evds", 3, 1, .finite = false},    {"several", 1, WAITERS, .finite = false},
+    {"finite", 1, 1, .finite = true},        {"with_evd_of_ia", 0, 1, .of_ia = true},
+    {"with_agent", 1, 2, .has_agent = true},
 };
 
 FAMILY(ia_close, cno_waiter, tolds)
 {
         DAT_TIMEOUT timeout = row->finite ? 3 * event_timeout(t) : DAT_TIMEOUT_INFINITE;
-        DAT_CNO_HANDLE cno = cno_new(t);
+        struct agent *agent = row->has_agent ? agent_new(t) : NULL;
+        DAT_CNO_HANDLE cno = cno_with(t, agent);
         struct waiter *waiters[WAITERS];
 
         keep_loaded(t);
+        if (row->of_ia)
+                must(dat_evd_modify_cno(async_evd(t), cno));
         for (int i = 0; i < row->evds; i++)
                 (void)feeding(t, cno);
         for (int i = 0; i < row->waiters; i++) {
@@ -90,6 +96,8 @@ FAMILY(ia_close, cno_waiter, tolds)
                             "a released waiter gets an EVD");
                 record(t, "released with %s", name_of_return(woken.ret));
         }
+        if (agent)
+                expect_called(t, agent, DAT_HANDLE_NULL);
 }
 
 static const struct told agented[] = {

@@ -100,6 +100,27 @@ FAMILY(ia_open, length_ignored, ignored)
         expect_eq(evd_param(t, evd).evd_qlen, before);
 }
 
+/* An EVD that exists elsewhere is no DAT_HANDLE_NULL either. */
+FAMILY(ia_open, length_ignored_elsewhere, ignored)
+{
+        struct instance instance = instance_with(t, row->qlen, DAT_EVD_ASYNC_EXISTS);
+
+        expect_instance_works(t, instance.ia);
+}
+
+/* The instance whose own EVD another one was given is notified of its events as before. */
+CASE(ia_open, async_giver_hears)
+{
+        struct armed armed;
+
+        (void)instance_with(t, QLEN_UNASKED, async_evd(t));
+        armed = armed_with(t, 4, 3);
+        flow_deliver(t, &armed.flow, 2);
+
+        expect_mark_event(t, &armed);
+        expect_quiet(async_evd(t));
+}
+
 /* The event of a mark of the instance's SRQ comes to the EVD that it was given. */
 FAMILY(ia_open, async_given_hears, givens)
 {

@@ -7,6 +7,7 @@
 #include "cases/ia/shared/instance.h"
 #include "cases/registry/shared/under_test.h"
 #include "cases/shared/point.h"
+#include "cases/shared/usage.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/ia_open.h"
 
@@ -39,9 +40,11 @@ static void expect_no_such_name(struct test *t, const char *name, bool too_long)
 {
         DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
         DAT_IA_HANDLE made = DAT_HANDLE_NULL;
+        struct usage before = usage_now(t);
 
         expect(dat_ia_open((DAT_NAME_PTR)name, QLEN_UNASKED, &async, &made), DAT_PROVIDER_NOT_FOUND,
                too_long ? DAT_INVALID_PARAMETER : DAT_PROVIDER_NOT_FOUND);
+        expect_nothing_left(t, &before, "an open that was refused");
         (void)instance_new(t);
 }
 
