@@ -129,6 +129,20 @@ static const struct choice {
      offsetof(DAT_PROVIDER_ATTR, supports_multipath),
      {DAT_FALSE, DAT_TRUE},
      2},
+    {"srq_supported", offsetof(DAT_PROVIDER_ATTR, srq_supported), {DAT_FALSE, DAT_TRUE}, 2},
+    {"srq_ep_pz_difference_supported",
+     offsetof(DAT_PROVIDER_ATTR, srq_ep_pz_difference_supported),
+     {DAT_FALSE, DAT_TRUE},
+     2},
+    {"lmr_sync_req", offsetof(DAT_PROVIDER_ATTR, lmr_sync_req), {DAT_FALSE, DAT_TRUE}, 2},
+    {"dto_async_return_guaranteed",
+     offsetof(DAT_PROVIDER_ATTR, dto_async_return_guaranteed),
+     {DAT_FALSE, DAT_TRUE},
+     2},
+    {"rdma_write_for_rdma_read_req",
+     offsetof(DAT_PROVIDER_ATTR, rdma_write_for_rdma_read_req),
+     {DAT_FALSE, DAT_TRUE},
+     2},
 };
 
 /* That an attribute is left unwritten is what the clauses of its field judge. */
@@ -177,6 +191,35 @@ CASE(ia_query, completion_flags)
         if (listed & ~declared)
                 note(t, "of the page's completion flags, %s is not declared",
                      names_of(DAT_COMPLETION_FLAGS, listed & ~declared));
+}
+
+/* A connection asks for each quality that is declared, and is granted it. */
+CASE(ia_query, qos)
+{
+        const unsigned int each[] = {DAT_QOS_BEST_EFFORT, DAT_QOS_HIGH_THROUGHPUT,
+                                     DAT_QOS_LOW_LATENCY, DAT_QOS_ECONOMY, DAT_QOS_PREMIUM};
+        unsigned int defined = 0;
+        unsigned int declared;
+        struct answer answer;
+
+        ask_all(t, &answer);
+        MUST_HAVE_WRITTEN(dat_qos_supported);
+        declared = (unsigned int)answer.provider.dat_qos_supported;
+        for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+                struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+                DAT_EVENT event;
+
+                defined |= each[i];
+                if ((declared & each[i]) != each[i])
+                        continue;
+                loop.psp = loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+                expect(dat_ep_connect(loop.active, ia_address(t), loop.qual, event_timeout(t), 0,
+                                      NULL, (DAT_QOS)each[i], DAT_CONNECT_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+                event = expect_event(loop.requests, DAT_CONNECTION_REQUEST_EVENT);
+                must(dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle));
+        }
+        expect_eq(declared & ~defined, 0);
 }
 
 /* Streams in the order of the matrix. */

@@ -237,38 +237,65 @@ static void longest_rdma(const DAT_IA_ATTR *ia, DAT_EP_ATTR *attr)
         attr->max_rdma_size = ia->max_rdma_size;
 }
 
+#define OF_COUNT(field_) offsetof(DAT_EP_ATTR, field_), false
+#define OF_SIZE(field_)  offsetof(DAT_EP_ATTR, field_), true
+
 static const struct ep_limit {
         const char *id;
         void (*set)(const DAT_IA_ATTR *ia, DAT_EP_ATTR *attr);
+        size_t offset;
+        bool is_size; /* a DAT_VLEN, no DAT_COUNT */
 } ep_limits[] = {
-    {"recvs", most_recvs},
-    {"requests", most_requests},
-    {"recv_segments", most_recv_segments},
-    {"request_segments", most_request_segments},
-    {"reads_in", most_reads_in},
-    {"reads_out", most_reads_out},
-    {"read_segments", most_read_segments},
-    {"write_segments", most_write_segments},
-    {"message_size", longest_message},
-    {"rdma_size", longest_rdma},
+    {"recvs", most_recvs, OF_COUNT(max_recv_dtos)},
+    {"requests", most_requests, OF_COUNT(max_request_dtos)},
+    {"recv_segments", most_recv_segments, OF_COUNT(max_recv_iov)},
+    {"request_segments", most_request_segments, OF_COUNT(max_request_iov)},
+    {"reads_in", most_reads_in, OF_COUNT(max_rdma_read_in)},
+    {"reads_out", most_reads_out, OF_COUNT(max_rdma_read_out)},
+    {"read_segments", most_read_segments, OF_COUNT(max_rdma_read_iov)},
+    {"write_segments", most_write_segments, OF_COUNT(max_rdma_write_iov)},
+    {"message_size", longest_message, OF_SIZE(max_message_size)},
+    {"rdma_size", longest_rdma, OF_SIZE(max_rdma_size)},
 };
+
+static DAT_VLEN value_in(const DAT_EP_ATTR *attr, const struct ep_limit *row)
+{
+        const char *at = (const char *)attr + row->offset;
+        DAT_COUNT count;
+        DAT_VLEN size;
+
+        if (row->is_size) {
+                memcpy(&size, at, sizeof(size));
+                return size;
+        }
+        memcpy(&count, at, sizeof(count));
+        return count < 0 ? 0 : (DAT_VLEN)count;
+}
 
 FAMILY(ia_query, ep_limit, ep_limits)
 {
         struct zone_args args = zone_args(t);
         DAT_HANDLE ep = DAT_HANDLE_NULL;
         struct answer answer;
+        DAT_EP_PARAM param;
 
         ask_all(t, &answer);
         row->set(&answer.ia, &args.ep_attr);
         expect(ep_create_in(&args, pz(t), &ep), DAT_SUCCESS);
         adopt(t, DAT_HANDLE_TYPE_EP, ep);
+
+        memset(&param, 0, sizeof(param));
+        expect(dat_ep_query(ep, DAT_EP_FIELD_EP_ATTR_ALL, &param), DAT_SUCCESS);
+        expect_that(value_in(&param.ep_attr, row) >= value_in(&args.ep_attr, row),
+                    "the EP has %llu of %llu", (unsigned long long)value_in(&param.ep_attr, row),
+                    (unsigned long long)value_in(&args.ep_attr, row));
 }
 
 CASE(ia_query, evd_qlen)
 {
         DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
         struct answer answer;
+        DAT_EVD_PARAM param;
 
         ask_all(t, &answer);
         expect_that(answer.ia.max_evd_qlen > 0, "max_evd_qlen is %d", answer.ia.max_evd_qlen);
@@ -276,6 +303,10 @@ CASE(ia_query, evd_qlen)
             dat_evd_create(ia(t), answer.ia.max_evd_qlen, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd),
             DAT_SUCCESS);
         adopt(t, DAT_HANDLE_TYPE_EVD, evd);
+        memset(&param, 0, sizeof(param));
+        expect(dat_evd_query(evd, DAT_EVD_FIELD_EVD_QLEN, &param), DAT_SUCCESS);
+        expect_that(param.evd_qlen >= answer.ia.max_evd_qlen, "the EVD has %d places, not %d",
+                    param.evd_qlen, answer.ia.max_evd_qlen);
 }
 
 CASE(ia_query, recv_per_srq)
@@ -283,6 +314,7 @@ CASE(ia_query, recv_per_srq)
         struct zone_args args = zone_args(t);
         DAT_HANDLE srq = DAT_HANDLE_NULL;
         struct answer answer;
+        DAT_SRQ_PARAM param;
 
         ask_all(t, &answer);
         expect_that(answer.ia.max_recv_per_srq > 0, "max_recv_per_srq is %d",
@@ -290,6 +322,11 @@ CASE(ia_query, recv_per_srq)
         args.srq_attr.max_recv_dtos = answer.ia.max_recv_per_srq;
         expect(srq_create_in(&args, pz(t), &srq), DAT_SUCCESS);
         adopt(t, DAT_HANDLE_TYPE_SRQ, srq);
+        memset(&param, 0, sizeof(param));
+        expect(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param), DAT_SUCCESS);
+        expect_that(param.max_recv_dtos >= answer.ia.max_recv_per_srq,
+                    "the SRQ has room for %d receives, not %d", param.max_recv_dtos,
+                    answer.ia.max_recv_per_srq);
 }
 
 CASE(ia_query, lmr_block_size)
