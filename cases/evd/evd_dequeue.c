@@ -397,9 +397,17 @@ CASE(evd_dequeue, by_threads_in_turn)
 /* The events that one thread took. */
 struct taking {
         DAT_EVD_HANDLE evd;
-        uintptr_t pointers[EACH];
+        uint64_t numbers[EACH];
         unsigned int count;
 };
+
+/* By what an event of either source is known: completions have the cookies of software pointers. */
+static uint64_t number_in(const DAT_EVENT *event)
+{
+        return event->event_number == DAT_SOFTWARE_EVENT
+                   ? (uintptr_t)event->event_data.software_event_data.pointer
+                   : event->event_data.dto_completion_event_data.user_cookie.as_64;
+}
 
 /* Takes what there is until nothing is; between calls others get the processor. */
 static DAT_RETURN take_all(void *arg)
@@ -412,8 +420,7 @@ static DAT_RETURN take_all(void *arg)
 
                 ret = dat_evd_dequeue(taking->evd, &event);
                 if (dat_is(ret, DAT_SUCCESS))
-                        taking->pointers[taking->count++] =
-                            (uintptr_t)event.event_data.software_event_data.pointer;
+                        taking->numbers[taking->count++] = number_in(&event);
                 sched_yield();
         }
         return ret;
@@ -426,10 +433,10 @@ static unsigned int taken_by(struct test *t, const struct taking *taking, unsign
         for (unsigned int i = 0; i < taking->count; i++) {
                 unsigned int number = 0;
 
-                while (number < SE_QLEN &&
-                       (uintptr_t)se_event(number).event_data.software_event_data.pointer !=
-                           taking->pointers[i])
-                        number++;
+                DAT_EVENT wanted = se_event(number);
+
+                while (number < SE_QLEN && number_in(&wanted) != taking->numbers[i])
+                        wanted = se_event(++number);
                 expect_that(number < SE_QLEN, "an event that was not posted");
                 expect_that(!(before & (1U << number)), "event %u came twice", number);
                 before |= 1U << number;
@@ -437,10 +444,10 @@ static unsigned int taken_by(struct test *t, const struct taking *taking, unsign
         return before;
 }
 
-CASE(evd_dequeue, by_threads_at_once, DEADLINE_MS(20000))
+static void expect_shared_out(struct test *t, const struct source *source, unsigned int rounds)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
-        struct stress stress = stress_of(t, 200);
+        DAT_EVD_HANDLE evd = source->evd;
+        struct stress stress = stress_of(t, rounds);
 
         while (stress_round(&stress)) {
                 struct taking takings[THREADS] = {{.evd = evd}, {.evd = evd}, {.evd = evd}};
@@ -449,7 +456,7 @@ CASE(evd_dequeue, by_threads_at_once, DEADLINE_MS(20000))
 
                 for (int i = 0; i < THREADS; i++)
                         racers[i] = (struct racer){.call = take_all, .arg = &takings[i]};
-                post_ses(t, evd, 0, SE_QLEN);
+                source_fill(t, source, 0, SE_QLEN);
                 stress_met(&stress, race(racers, THREADS));
                 for (int i = 0; i < THREADS; i++) {
                         expect(racers[i].ret, DAT_SUCCESS, DAT_QUEUE_EMPTY);
@@ -459,6 +466,21 @@ CASE(evd_dequeue, by_threads_at_once, DEADLINE_MS(20000))
                 expect_empty(t, evd);
         }
         must_have_met(&stress);
+}
+
+CASE(evd_dequeue, by_threads_at_once, DEADLINE_MS(20000))
+{
+        struct source source = source_new(t, &source_kinds[0], DAT_HANDLE_NULL);
+
+        expect_shared_out(t, &source, 200);
+}
+
+/* Fewer rounds, of which each takes a quiet period: the completions are there when threads race. */
+CASE(evd_dequeue, completions_by_threads_at_once, DEADLINE_MS(20000))
+{
+        struct source source = source_new(t, &source_kinds[1], DAT_HANDLE_NULL);
+
+        expect_shared_out(t, &source, 20);
 }
 
 #define PASSED 64      /* events that one thread posts and another one takes */

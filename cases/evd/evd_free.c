@@ -158,6 +158,20 @@ CASE(evd_free, often, ROUNDS_DEADLINE)
         expect_no_leak(&rounds);
 }
 
+FAMILY(evd_free, often_of_stream, streams, ROUNDS_DEADLINE)
+{
+        struct rounds rounds = rounds_of(t, DAT_HANDLE_TYPE_EVD);
+        DAT_CNO_HANDLE cno = cno_new(t);
+
+        while (rounds_next(&rounds)) {
+                DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+
+                expect(dat_evd_create(ia(t), SE_QLEN, cno, row->flag, &evd), DAT_SUCCESS);
+                expect(dat_evd_free(evd), DAT_SUCCESS);
+        }
+        expect_no_leak(&rounds);
+}
+
 /*
  * Fed by a stream
  */

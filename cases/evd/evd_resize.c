@@ -5,6 +5,7 @@
 #include "cases/evd/shared/private_data.h"
 #include "cases/evd/shared/source.h"
 #include "cases/handle/shared/object.h"
+#include "cases/shared/usage.h"
 
 #include <limits.h>
 #include <string.h>
@@ -215,19 +216,26 @@ FAMILY(evd_resize, full_at_length, resizeds)
 
 CASE(evd_resize, repeated)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
-        DAT_COUNT more = places_above(t, evd, 100);
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, cno_new(t));
+                DAT_COUNT more = places_above(t, source.evd, 100);
+                struct usage before;
 
-        post_ses(t, evd, 0, 4);
-        for (int i = 0; i < 100; i++) {
-                expect(dat_evd_resize(evd, more), DAT_SUCCESS);
-                expect(dat_evd_resize(evd, 4), DAT_SUCCESS);
+                source_fill(t, &source, 0, 4);
+                before = usage_now(t);
+                for (int i = 0; i < 100; i++) {
+                        expect(dat_evd_resize(source.evd, more), DAT_SUCCESS);
+                        expect(dat_evd_resize(source.evd, 4), DAT_SUCCESS);
+                }
+                expect_nothing_left(t, &before, "two hundred resizes");
+                expect(dat_evd_resize(source.evd, more), DAT_SUCCESS);
+
+                expect_source_events(t, &source, 0, 4);
+                expect_empty(t, source.evd);
+                expect_source_room(t, &source, 4, more);
+                expect_source_events(t, &source, 4, more);
+                expect_empty(t, source.evd);
         }
-        expect(dat_evd_resize(evd, more), DAT_SUCCESS);
-
-        expect_ses(t, evd, 0, 4);
-        expect_empty(t, evd);
-        expect_room_of(t, evd, more);
 }
 
 /*
