@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ia_close: abrupt close. */
+#include "case/ep_attr.h"
 #include "case/poison.h"
 #include "case/standard.h"
 #include "cases/ep/shared/endpoint.h"
@@ -65,20 +66,43 @@ static void post_writes(struct test *t, struct loop *loop)
                                             DAT_COMPLETION_DEFAULT_FLAG));
 }
 
+static void post_reads(struct test *t, struct loop *loop)
+{
+        struct buf *from = buf_with(t, .length = 1 << 16);
+        struct buf *to = buf_with(t, .length = 1 << 16);
+        DAT_LMR_TRIPLET segment = triplet(to, 0, to->length);
+        DAT_RMR_TRIPLET target = {.rmr_context = from->rmr_context,
+                                  .target_address = (DAT_VADDR)(uintptr_t)from->addr,
+                                  .segment_length = from->length};
+
+        for (int i = 0; i < MESSAGES / 2; i++)
+                must(dat_ep_post_rdma_read(loop->active, 1, &segment,
+                                           (DAT_DTO_COOKIE){.as_64 = (DAT_UINT64)i}, &target,
+                                           DAT_COMPLETION_DEFAULT_FLAG));
+}
+
 static const struct traffic {
         const char *id;
         void (*post)(struct test *t, struct loop *loop);
 } traffics[] = {
-    {"receives", ia_close_post_recvs},
-    {"sends", ia_close_post_sends},
-    {"both", post_both},
-    {"rdma_writes", post_writes},
+    {"receives", ia_close_post_recvs}, {"sends", ia_close_post_sends}, {"both", post_both},
+    {"rdma_writes", post_writes},      {"rdma_reads", post_reads},
 };
 
 FAMILY(ia_close, under_traffic, traffics)
 {
-        struct loop loop = loop_new(t);
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
+        struct loop loop;
 
+        if (row->post == post_reads) {
+                if (ia_attr(t)->max_rdma_read_per_ep_out < 1 ||
+                    ia_attr(t)->max_rdma_read_per_ep_in < 1)
+                        unsupported(t, "max_rdma_read_per_ep_out or max_rdma_read_per_ep_in = 0");
+                attr.max_rdma_read_in = 1;
+                attr.max_rdma_read_out = 1;
+                attr.max_rdma_read_iov = 1;
+        }
+        loop = loop_of(t, (struct ep_opts){.attr = &attr}, (struct ep_opts){.attr = &attr});
         loop_join(t, &loop);
         row->post(t, &loop);
 

@@ -51,6 +51,9 @@ static const struct emptied {
     {"evd_waiter", hold_evd_waiter, DAT_CLOSE_ABRUPT_FLAG},
     {"cno_waiter", hold_cno_waiter, DAT_CLOSE_ABRUPT_FLAG},
     {"srq", hold_srq, DAT_CLOSE_ABRUPT_FLAG},
+    {"ep", hold_ep, DAT_CLOSE_ABRUPT_FLAG},
+    {"rsp", hold_rsp, DAT_CLOSE_ABRUPT_FLAG},
+    {"rmr", hold_rmr, DAT_CLOSE_ABRUPT_FLAG},
 };
 
 /* Furnishes the IA, closes it, and opens it again. */

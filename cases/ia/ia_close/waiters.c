@@ -12,6 +12,7 @@ static const struct waited {
         DAT_EVD_FLAGS flags; /* 0: of the IA's own asynchronous EVD */
         bool finite;
         DAT_COUNT threshold;
+        bool connected; /* an EP reports its receives there */
 } waiteds[] = {
     {"software", DAT_EVD_SOFTWARE_FLAG, .finite = false, 1},
     {"completions", DAT_EVD_DTO_FLAG, .finite = false, 1},
@@ -22,15 +23,28 @@ static const struct waited {
     {"own_asynchronous", (DAT_EVD_FLAGS)0, .finite = false, 1},
     {"threshold", DAT_EVD_SOFTWARE_FLAG, .finite = false, 4},
     {"finite", DAT_EVD_SOFTWARE_FLAG, .finite = true, 1},
+    {"of_connection", DAT_EVD_DTO_FLAG, .finite = false, 1, .connected = true},
 };
+
+/* An EP of a connection, with a receive that waits for a message. */
+static void receive_on(struct test *t, DAT_EVD_HANDLE evd)
+{
+        struct loop loop = loop_of(t, (struct ep_opts){.recv_evd = evd}, (struct ep_opts){0});
+
+        loop_join_either(t, &loop);
+        loop_post_recv(t, loop.active, buf_with(t), 1);
+}
 
 FAMILY(ia_close, evd_waiter, waiteds)
 {
         DAT_EVD_HANDLE evd = row->flags ? evd_with(t, .flags = row->flags) : async_evd(t);
         DAT_TIMEOUT timeout = row->finite ? 3 * event_timeout(t) : DAT_TIMEOUT_INFINITE;
-        struct waiter *waiter = wait_on_evd(t, evd, timeout, row->threshold);
+        struct waiter *waiter;
         struct woken woken;
 
+        if (row->connected)
+                receive_on(t, evd);
+        waiter = wait_on_evd(t, evd, timeout, row->threshold);
         keep_loaded(t);
         must_wait(waiter);
         close_now(t, DAT_CLOSE_ABRUPT_FLAG);
@@ -64,11 +78,12 @@ static const struct told {
         bool finite;
         bool of_ia; /* its asynchronous EVD feeds the CNO too */
         bool has_agent;
+        bool connected; /* an EP reports its receives to an EVD of the CNO */
 } tolds[] = {
     {"without_evd", 0, 1, .finite = false},  {"with_evd", 1, 1, .finite = false},
     {"with_evds", 3, 1, .finite = false},    {"several", 1, WAITERS, .finite = false},
     {"finite", 1, 1, .finite = true},        {"with_evd_of_ia", 0, 1, .of_ia = true},
-    {"with_agent", 1, 2, .has_agent = true},
+    {"with_agent", 1, 2, .has_agent = true}, {"with_connection", 0, 1, .connected = true},
 };
 
 FAMILY(ia_close, cno_waiter, tolds)
@@ -81,6 +96,8 @@ FAMILY(ia_close, cno_waiter, tolds)
         keep_loaded(t);
         if (row->of_ia)
                 must(dat_evd_modify_cno(async_evd(t), cno));
+        if (row->connected)
+                receive_on(t, evd_with(t, .flags = DAT_EVD_DTO_FLAG, .cno = cno));
         for (int i = 0; i < row->evds; i++)
                 (void)feeding(t, cno);
         for (int i = 0; i < row->waiters; i++) {
