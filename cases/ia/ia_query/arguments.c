@@ -60,6 +60,10 @@ static void expect_told(struct test *t, const struct answer *answer, const struc
         for (size_t i = 0; i < sizeof(ia_fields) / sizeof(ia_fields[0]); i++)
                 expect_that(is_same(&ia_fields[i], &answer->ia, &known->ia, &known->ia),
                             "a thread was told another %s", ia_fields[i].id);
+        for (size_t i = 0; i < sizeof(provider_fields) / sizeof(provider_fields[0]); i++)
+                expect_that(is_same(&provider_fields[i], &answer->provider, &known->provider,
+                                    &known->provider),
+                            "a thread was told another %s", provider_fields[i].id);
 }
 
 CASE(ia_query, any_thread)
