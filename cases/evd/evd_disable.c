@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_disable: events come, and the CNO hears nothing of them. */
 #include "clauses/evd_disable.h"
+#include "cases/cno/shared/agent.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
 #include "cases/evd/shared/source.h"
@@ -162,6 +163,22 @@ FAMILY(evd_disable, each_stream, event_kinds)
         expect(dat_evd_disable(brought.evd), DAT_SUCCESS);
 
         expect_unheard(t, row, &brought, cno);
+}
+
+/* The EVD gets its CNO when the next event is the one of the row. */
+FAMILY(evd_disable, calls_no_agent, event_kinds)
+{
+        struct agent *agent = agent_new(t);
+        DAT_CNO_HANDLE cno = cno_with(t, agent);
+        struct brought brought = {.evd = evd_with(t, .qlen = SE_QLEN, .flags = row->flags)};
+
+        make_ready(t, row, &brought, DAT_HANDLE_NULL);
+        must(dat_evd_enable(brought.evd));
+        must(dat_evd_modify_cno(brought.evd, cno));
+        expect(dat_evd_disable(brought.evd), DAT_SUCCESS);
+
+        expect_unheard(t, row, &brought, cno);
+        expect_uncalled(t, agent);
 }
 
 CASE(evd_disable, async_evd)
