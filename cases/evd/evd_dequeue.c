@@ -10,6 +10,8 @@
 #include <sched.h>
 #include <string.h>
 
+#define VAIN_US 20000 /* of a wait that is to time out */
+
 static const struct evd_state plain = {.enabled = true, .waitable = true};
 
 /*
@@ -332,6 +334,26 @@ CASE(evd_dequeue, while_thread_waits_elsewhere)
 
         post_ses(t, other, 0, 1);
         expect(expect_awake(waiter).ret, DAT_SUCCESS);
+}
+
+/* The thread found no event, or too few. */
+FAMILY(evd_dequeue, after_thread_waited, waitings)
+{
+        EACH_SOURCE (kind) {
+                struct source source = source_in(t, kind, plain, DAT_HANDLE_NULL);
+                struct waiter *waiter;
+
+                source_fill(t, &source, 0, row->queued);
+                waiter = wait_on_evd(t, source.evd, VAIN_US, row->threshold);
+                must_that(dat_is(must_awake(waiter).ret, DAT_TIMEOUT_EXPIRED),
+                          "the wait does not time out");
+
+                expect_source_events(t, &source, 0, row->queued);
+                expect_empty(t, source.evd);
+                source_bring(t, &source, (unsigned int)row->queued, 1);
+                expect_source_events(t, &source, (unsigned int)row->queued, 1);
+                expect_empty(t, source.evd);
+        }
 }
 
 /* A thread that waits on the CNO is no waiter of the EVD. */

@@ -414,6 +414,29 @@ CASE(evd_resize, keeps_private_data)
         expect_private_data_lasts(t, &row, expect_dequeued);
 }
 
+/* Two events are there, and the thread waits for three. */
+CASE(evd_resize, keeps_waiter_for_more)
+{
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, DAT_HANDLE_NULL);
+                struct waiter *waiter;
+                struct woken woken;
+
+                source_fill(t, &source, 0, 2);
+                waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 3);
+                must_wait(waiter);
+                expect(dat_evd_resize(source.evd, places_above(t, source.evd, 8)), DAT_SUCCESS);
+                expect_asleep(waiter);
+
+                source_bring(t, &source, 2, 1);
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_source_event(t, &source, &woken.event, 0);
+                expect_source_events(t, &source, 1, 2);
+                expect_empty(t, source.evd);
+        }
+}
+
 /* An EP whose receives the peer's messages complete on `evd`. */
 static struct peer_ep *feed(struct test *t, DAT_EVD_HANDLE evd, const struct buf *buf)
 {

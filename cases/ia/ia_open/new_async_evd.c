@@ -78,8 +78,11 @@ CASE(ia_open, async_length_zero)
         DAT_RETURN ret = expect_may(dat_ia_open(ia_name(t), 0, &async, &made), DAT_SUCCESS,
                                     DAT_INVALID_PARAMETER);
 
-        if (dat_is(ret, DAT_SUCCESS))
+        if (dat_is(ret, DAT_SUCCESS)) {
                 adopt(t, DAT_HANDLE_TYPE_IA, made);
+                expect_that(async_told(t, made) == async, "the instance tells another EVD");
+                expect_instance_works(t, made);
+        }
         (void)instance_new(t);
 }
 
