@@ -128,12 +128,7 @@ CASE(ep_post_recv, each_undefined_flag)
 /* Who was woken by the second of two messages is given the first, and finds the second. */
 static void expect_woken_by_second(struct test *t, struct line *line, struct waiter *waiter)
 {
-        struct woken woken = expect_awake(waiter);
-
-        expect(woken.ret, DAT_SUCCESS);
-        expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
-        completion_is(t, CHECK_SITE_("what the waiter was given"), &woken.event,
-                      &(struct completion){.ep = line->to, .cookie = 0, .length = MESSAGE}, true);
+        expect_woken(waiter, .ep = line->to, .cookie = 0, .length = MESSAGE);
         line->arrived = 1;
         expect_arrivals(t, line, 1);
 }
@@ -180,7 +175,6 @@ CASE(ep_post_recv, plain_behind_unsignalled)
         DAT_EVD_HANDLE evd = ep_recv_evd(t, line.to);
         DAT_COUNT places = ep_snapshot(t, line.to).param.ep_attr.max_recv_dtos;
         struct waiter *waiter;
-        struct woken woken;
 
         for (DAT_COUNT i = 0; i < 2 * places && i < 2 * MOST_RECVS; i++) {
                 expect(line_recv(&line, UNSIGNAL), DAT_SUCCESS);
@@ -192,12 +186,7 @@ CASE(ep_post_recv, plain_behind_unsignalled)
         waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
         must_wait(waiter);
         must(line_send(&line, PLAIN));
-        woken = expect_awake(waiter);
-
-        expect(woken.ret, DAT_SUCCESS);
-        completion_is(
-            t, CHECK_SITE_("what woke the waiter"), &woken.event,
-            &(struct completion){.ep = line.to, .cookie = line.arrived, .length = MESSAGE}, true);
+        expect_woken(waiter, .ep = line.to, .cookie = line.arrived, .length = MESSAGE);
 }
 
 /* Nor is anybody by one of another number of segments. */
@@ -217,7 +206,6 @@ FAMILY(ep_post_recv, unsignalled_vector_wakes_nobody, unheard)
         struct vector from = vector_with(t, .length = length);
         struct vector to = vector_with(t, .length = LENGTH, .segments = 3);
         struct waiter *waiter;
-        struct woken woken;
 
         expect(dat_ep_post_recv(loop.passive, row->segments, to.iov, COOKIE(0), UNSIGNAL),
                DAT_SUCCESS);
@@ -227,13 +215,7 @@ FAMILY(ep_post_recv, unsignalled_vector_wakes_nobody, unheard)
         must(send_vector(loop.active, &from, 0, PLAIN));
         expect_asleep(waiter);
         must(send_vector(loop.active, &from, 1, PLAIN));
-        woken = expect_awake(waiter);
-
-        expect(woken.ret, DAT_SUCCESS);
-        expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
-        completion_is(t, CHECK_SITE_("what the waiter was given"), &woken.event,
-                      &(struct completion){.ep = loop.passive, .cookie = 0, .length = length},
-                      true);
+        expect_woken(waiter, .ep = loop.passive, .cookie = 0, .length = length);
         expect_completion(evd, .ep = loop.passive, .cookie = 1, .length = length);
 }
 
@@ -260,18 +242,12 @@ static void ask_each(struct test *t, struct line *line)
 {
         for (uint64_t i = 0; i < 3; i++) {
                 struct waiter *waiter;
-                struct woken woken;
 
                 expect(line_recv(line, PLAIN), DAT_SUCCESS);
                 waiter = wait_on_evd(t, ep_recv_evd(t, line->to), DAT_TIMEOUT_INFINITE, 1);
                 must_wait(waiter);
                 must(line_send(line, PLAIN));
-                woken = expect_awake(waiter);
-                expect(woken.ret, DAT_SUCCESS);
-                expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
-                completion_is(t, CHECK_SITE_("what woke the waiter"), &woken.event,
-                              &(struct completion){.ep = line->to, .cookie = i, .length = MESSAGE},
-                              true);
+                expect_woken(waiter, .ep = line->to, .cookie = i, .length = MESSAGE);
         }
 }
 

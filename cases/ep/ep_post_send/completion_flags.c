@@ -173,20 +173,13 @@ FAMILY(ep_post_send, solicited_wakes, solicitations)
         for (int connection = 0; connection < 2; connection++) {
                 struct line line = line_between(t, loop.active, loop.passive, LINE_SLOTS);
                 struct waiter *waiter;
-                struct woken woken;
 
                 must_line_recv(t, &line, 2);
                 waiter = wait_on_evd(t, ep_recv_evd(t, line.to), DAT_TIMEOUT_INFINITE, 1);
                 must_wait(waiter);
                 expect(line_send(&line, PLAIN), DAT_SUCCESS);
                 expect(line_send(&line, row->flags), DAT_SUCCESS);
-                woken = expect_awake(waiter);
-
-                expect(woken.ret, DAT_SUCCESS);
-                expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
-                completion_is(t, CHECK_SITE_("what woke the waiter"), &woken.event,
-                              &(struct completion){.ep = line.to, .cookie = 0, .length = MESSAGE},
-                              true);
+                expect_woken(waiter, .ep = line.to, .cookie = 0, .length = MESSAGE);
                 line.arrived = 1;
                 expect_arrivals(t, &line, 1);
                 if (connection)
@@ -214,19 +207,13 @@ FAMILY(ep_post_send, solicited_shape_wakes, shapes)
         struct vector from = vector_with(t, .length = row->length, .segments = row->segments);
         struct vector to = vector_with(t, .length = row->length + 1);
         struct waiter *waiter;
-        struct woken woken;
 
         must_carry(t, row->length);
         must(recv_vector(loop.passive, &to, 2, PLAIN));
         waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
         must_wait(waiter);
         expect(send_vector(loop.active, &from, 3, SOLICITED), DAT_SUCCESS);
-        woken = expect_awake(waiter);
-
-        expect(woken.ret, DAT_SUCCESS);
-        completion_is(t, CHECK_SITE_("what woke the waiter"), &woken.event,
-                      &(struct completion){.ep = loop.passive, .cookie = 2, .length = row->length},
-                      true);
+        expect_woken(waiter, .ep = loop.passive, .cookie = 2, .length = row->length);
 }
 
 /* Who waits for solicited messages sleeps while others come, of any shape and with any flag. */
@@ -253,7 +240,6 @@ FAMILY(ep_post_send, unsolicited_wakes_nobody, unsolicited)
         struct vector last = vector_with(t, .length = MESSAGE);
         struct vector to = vector_with(t, .length = length + MESSAGE);
         struct waiter *waiter;
-        struct woken woken;
 
         must_carry(t, row->shape.length);
         for (uint64_t i = 0; i < 2; i++)
@@ -263,12 +249,7 @@ FAMILY(ep_post_send, unsolicited_wakes_nobody, unsolicited)
         expect(send_vector(loop.active, &from, 0, row->flags), DAT_SUCCESS);
         expect_asleep(waiter);
         expect(send_vector(loop.active, &last, 1, SOLICITED), DAT_SUCCESS);
-        woken = expect_awake(waiter);
-
-        expect(woken.ret, DAT_SUCCESS);
-        completion_is(t, CHECK_SITE_("what the waiter was given"), &woken.event,
-                      &(struct completion){.ep = loop.passive, .cookie = 0, .length = length},
-                      true);
+        expect_woken(waiter, .ep = loop.passive, .cookie = 0, .length = length);
         expect_completion(evd, .ep = loop.passive, .cookie = 1, .length = MESSAGE);
 }
 
@@ -297,17 +278,12 @@ CASE(ep_post_send, solicited_empty_wakes)
 {
         struct line line = line_with(t, .recv_flags = SOLICITED);
         struct waiter *waiter;
-        struct woken woken;
 
         must_line_recv(t, &line, 1);
         waiter = wait_on_evd(t, ep_recv_evd(t, line.to), DAT_TIMEOUT_INFINITE, 1);
         must_wait(waiter);
         expect(dat_ep_post_send(line.from, 0, NULL, COOKIE(3), SOLICITED), DAT_SUCCESS);
-        woken = expect_awake(waiter);
-
-        expect(woken.ret, DAT_SUCCESS);
-        completion_is(t, CHECK_SITE_("what woke the waiter"), &woken.event,
-                      &(struct completion){.ep = line.to, .cookie = 0}, true);
+        expect_woken(waiter, .ep = line.to, .cookie = 0);
         expect_completion(ep_request_evd(t, line.from), .ep = line.from, .cookie = 3);
 }
 
@@ -319,7 +295,6 @@ CASE(ep_post_send, unsignalled_wakes_nobody)
         for (int connection = 0; connection < 2; connection++) {
                 struct line line = line_between(t, loop.active, loop.passive, LINE_SLOTS);
                 struct waiter *waiter;
-                struct woken woken;
 
                 must_line_recv(t, &line, 2);
                 waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
@@ -328,13 +303,7 @@ CASE(ep_post_send, unsignalled_wakes_nobody)
                 expect_arrivals(t, &line, 1);
                 expect_asleep(waiter);
                 expect(line_send(&line, PLAIN), DAT_SUCCESS);
-                woken = expect_awake(waiter);
-
-                expect(woken.ret, DAT_SUCCESS);
-                expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
-                completion_is(t, CHECK_SITE_("what the waiter was given"), &woken.event,
-                              &(struct completion){.ep = line.from, .cookie = 0, .length = MESSAGE},
-                              true);
+                expect_woken(waiter, .ep = line.from, .cookie = 0, .length = MESSAGE);
                 line.complete = 1;
                 expect_sends_complete(t, &line, 1);
                 if (connection)
@@ -353,17 +322,6 @@ static struct waiter *waiter_on(struct test *t, DAT_EVD_HANDLE evd)
         return waiter;
 }
 
-static void expect_awake_with(struct test *t, struct waiter *waiter, DAT_EP_HANDLE ep,
-                              uint64_t cookie)
-{
-        struct woken woken = expect_awake(waiter);
-
-        expect(woken.ret, DAT_SUCCESS);
-        expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
-        completion_is(t, CHECK_SITE_("what woke the waiter"), &woken.event,
-                      &(struct completion){.ep = ep, .cookie = cookie, .length = MESSAGE}, true);
-}
-
 /* A solicited message wakes for itself alone, not for the one behind it. */
 CASE(ep_post_send, plain_behind_solicited)
 {
@@ -374,12 +332,12 @@ CASE(ep_post_send, plain_behind_solicited)
         must_line_recv(t, &line, 3);
         waiter = waiter_on(t, evd);
         expect(line_send(&line, SOLICITED), DAT_SUCCESS);
-        expect_awake_with(t, waiter, line.to, 0);
+        expect_woken(waiter, .ep = line.to, .cookie = 0, .length = MESSAGE);
         waiter = waiter_on(t, evd);
         expect(line_send(&line, PLAIN), DAT_SUCCESS);
         expect_asleep(waiter);
         expect(line_send(&line, SOLICITED), DAT_SUCCESS);
-        expect_awake_with(t, waiter, line.to, 1);
+        expect_woken(waiter, .ep = line.to, .cookie = 1, .length = MESSAGE);
         line.arrived = 2;
         expect_arrivals(t, &line, 1);
 }
@@ -393,13 +351,13 @@ CASE(ep_post_send, unsignalled_behind_plain)
         must_line_recv(t, &line, 3);
         waiter = waiter_on(t, evd);
         expect(line_send(&line, PLAIN), DAT_SUCCESS);
-        expect_awake_with(t, waiter, line.from, 0);
+        expect_woken(waiter, .ep = line.from, .cookie = 0, .length = MESSAGE);
         waiter = waiter_on(t, evd);
         expect(line_send(&line, UNSIGNAL), DAT_SUCCESS);
         expect_arrivals(t, &line, 2);
         expect_asleep(waiter);
         expect(line_send(&line, PLAIN), DAT_SUCCESS);
-        expect_awake_with(t, waiter, line.from, 1);
+        expect_woken(waiter, .ep = line.from, .cookie = 1, .length = MESSAGE);
         line.complete = 2;
         expect_sends_complete(t, &line, 1);
 }

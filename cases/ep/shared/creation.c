@@ -301,12 +301,7 @@ void expect_named_attributes(struct test *t, struct ep_creation *with, const str
 static void expect_silent_first(struct test *t, struct waiter *waiter, DAT_EVD_HANDLE evd,
                                 DAT_EP_HANDLE ep)
 {
-        struct woken woken = expect_awake(waiter);
-
-        expect(woken.ret, DAT_SUCCESS);
-        expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
-        completion_is(t, CHECK_SITE_("what the waiter was given"), &woken.event,
-                      &(struct completion){.ep = ep, .cookie = 0, .length = MESSAGE}, true);
+        expect_woken(waiter, .ep = ep, .cookie = 0, .length = MESSAGE);
         expect_completion(evd, ep, 1, MESSAGE, 0);
 }
 

@@ -568,6 +568,16 @@ void completion_comes(struct test *t, const struct check_site *site, DAT_EVD_HAN
         completion_is(t, site, &event, completion, clause);
 }
 
+void completion_woke(struct test *t, const struct check_site *site, struct waiter *waiter,
+                     const struct completion *completion)
+{
+        struct woken woken = waiter_awake(t, site, waiter, true);
+
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.event.event_number, DAT_DTO_COMPLETION_EVENT);
+        completion_is(t, site, &woken.event, completion, true);
+}
+
 void peer_has(struct test *t, const struct check_site *site, struct peer_ep *end, uint64_t sequence,
               size_t length)
 {

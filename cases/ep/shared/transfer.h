@@ -379,6 +379,13 @@ void expect_remote_refusal(struct test *t, DAT_EP_HANDLE ep, bool reads,
 /* The connection is gone, by whatever event, and the EP says so. */
 void expect_connection_gone(struct test *t, DAT_EP_HANDLE ep);
 
+/* The waiter is woken, and was given such a completion. */
+#define expect_woken(waiter_, ...)                                              \
+        completion_woke(t, CHECK_SITE_("what the waiter was given"), (waiter_), \
+                        &(const struct completion){__VA_ARGS__})
+void completion_woke(struct test *t, const struct check_site *site, struct waiter *waiter,
+                     const struct completion *completion);
+
 /* The same of an event that the case has taken itself. */
 void completion_is(struct test *t, const struct check_site *site, const DAT_EVENT *event,
                    const struct completion *completion, bool clause);

@@ -57,8 +57,13 @@ struct elsewhere {
         DAT_LMR_HANDLE lmr;
 };
 
-/* Bytes at the end of the memory that both processes have. */
 #define COMMON (2 * REGION_PAGE)
+
+/* Whole pages of the memory that both processes have. */
+static unsigned char *common_pages(unsigned char *shared)
+{
+        return shared + (REGION_PAGE - (uintptr_t)shared % REGION_PAGE) % REGION_PAGE;
+}
 
 static DAT_RETURN open_elsewhere(void *arg)
 {
@@ -75,7 +80,7 @@ static DAT_RETURN register_elsewhere(void *arg)
         unsigned char *shared = exec_process_own_shared();
         struct region made;
         DAT_REGION_DESCRIPTION description = {
-            .for_shared_memory = {.virtual_address = shared + EXEC_PROCESS_SHARED - COMMON,
+            .for_shared_memory = {.virtual_address = common_pages(shared),
                                   .shared_memory_id = &there->cookie}};
 
         return dat_lmr_create(there->ia, DAT_MEM_TYPE_SHARED_VIRTUAL, description, COMMON,
@@ -103,9 +108,8 @@ CASE(lmr_create, two_processes)
         snprintf(there.name, sizeof(there.name), "%s", ia_name(t));
         must(exec_process_call(process, open_elsewhere, &there, sizeof(there)));
         expect(exec_process_call(process, register_elsewhere, &there, sizeof(there)), DAT_SUCCESS);
-        here = created_with(t, .type = DAT_MEM_TYPE_SHARED_VIRTUAL,
-                            .addr = shared + EXEC_PROCESS_SHARED - COMMON, .length = COMMON,
-                            .cookie = &cookie);
+        here = created_with(t, .type = DAT_MEM_TYPE_SHARED_VIRTUAL, .addr = common_pages(shared),
+                            .length = COMMON, .cookie = &cookie);
         expect_used(t, &wire, &here);
         expect(exec_process_call(process, free_elsewhere, &there, sizeof(there)), DAT_SUCCESS);
         expect_used(t, &wire, &here);
