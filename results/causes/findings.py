@@ -9,6 +9,7 @@ from results.causes.crash_hang import key_of_crash, key_of_hang
 from results.causes.handles import made_nothing
 from results.causes.keys import Key
 from results.causes.shown import last_call
+from results.causes.spoilt import spoiler_of
 from results.model.attempt import Attempt, Verdict
 
 
@@ -34,6 +35,8 @@ def keys_of(attempt: Attempt, harmless: Collection[str], broken: Collection[str]
     # Whatever the consumer does with no object fails.
     if attempt.verdict is Verdict.FAIL and (maker := made_nothing(attempt.calls)):
         yield "makes nothing", maker
+    if attempt.verdict is Verdict.FAIL and (spoiler := spoiler_of(attempt)):
+        yield "spoils", spoiler
     last = last_call(attempt)
     # What a case is blocked by is known by the clause that promises it.
     yield "clause", attempt.case

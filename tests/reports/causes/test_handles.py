@@ -137,3 +137,26 @@ def test_a_grant_without_an_object_is_one_cause(
 def test_a_free_that_does_something_has_several(tmp_path: Path, cases: Sequence[Record]) -> None:
     """A handle of another kind was granted, or the free is refused somewhere."""
     assert "2 clauses" not in frees(tmp_path, *cases, lets_wait())
+
+
+def spoilt(refusal: str, asked: str, how: str, granted: str = "") -> Record:
+    """What a case leaves that was refused dat_srq_resize, and then `asked` for the same SRQ."""
+    calls = [call(1, "dat_srq_resize", ("srq_handle", "srq#1"), ret=refusal)]
+    if granted:
+        calls.append(call(2, granted, ("srq_handle", "srq#1")))
+    none = "DAT_INVALID_HANDLE"
+    calls.append(call(3, asked, ("srq_handle", "srq#1"), ret=none))
+    told = check(how, ok=False, expected=["DAT_ABORT"], seen=how, line=len(how), calls=3)
+    return {"calls": calls, "checks": [told]}
+
+
+@pytest.mark.parametrize(
+    ("granted", "causes_"), [("", ["2 clauses"]), ("dat_srq_query", ["1 clause"] * 2)]
+)
+def test_what_a_refused_call_has_ended_is_one_cause(
+    tmp_path: Path, granted: str, causes_: Sequence[str]
+) -> None:
+    """However the object is looked at afterwards, unless it was there after the refusal."""
+    looked = spoilt("DAT_INVALID_STATE", "dat_srq_set_lw", "the SRQ is gone", granted)
+    freed = spoilt("DAT_INVALID_PARAMETER", "dat_srq_free", "it is refused", granted)
+    assert frees(tmp_path, looked, freed) == causes_
