@@ -241,8 +241,12 @@ static void expect_waitable(struct test *t, const struct source *source, bool wa
 static void expect_source_kept(struct test *t, const struct source *source,
                                const DAT_EVD_PARAM *param)
 {
+        DAT_EVD_FLAGS flags = source->kind->flags;
+
+        if (param->ia_handle != ia(t) || param->evd_flags != flags)
+                must_tell_of_new(t, flags);
         expect_that(param->ia_handle == ia(t), "the EVD is of another IA");
-        expect_eq(param->evd_flags, source->kind->flags);
+        expect_eq(param->evd_flags, flags);
         if (source->qlen)
                 expect_eq(param->evd_qlen, source->qlen);
 }
@@ -252,6 +256,8 @@ void expect_source_state(struct test *t, const struct source *source, struct evd
 {
         DAT_EVD_PARAM param = evd_param(t, source->evd);
 
+        if (!is_in(param.evd_state, state))
+                must_tell_of_new(t, source->kind->flags);
         expect_eq(param.evd_state & EVD_ENABLING,
                   state.enabled ? DAT_EVD_STATE_ENABLED : DAT_EVD_STATE_DISABLED);
         expect_eq(param.evd_state & EVD_WAITING,

@@ -1,29 +1,55 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/evd/shared/state.h"
+#include "case/poison.h"
 
 #include <sched.h>
 
-static void must_be_enabled(struct test *t, const char *call, DAT_EVD_STATE seen, bool enabled)
+/* A call that is the page's own is judged itself. */
+static void query_tells(struct test *t, bool holds, const char *what)
 {
-        must_that_of(call, !(seen & DAT_EVD_STATE_DISABLED) == enabled, "the EVD is in %s",
-                     names_of(DAT_EVD_STATE, seen));
+        if (is_of_page(t, "evd_query"))
+                expect_that(holds, "it tells %s of a new EVD", what);
+        must_that_of("dat_evd_query", holds, "it tells %s of a new EVD", what);
+}
+
+void must_tell_of_new(struct test *t, DAT_EVD_FLAGS flags)
+{
+        DAT_EVD_PARAM param = evd_param(t, evd_with(t, .flags = flags));
+
+        query_tells(t, param.ia_handle == ia(t), "another IA");
+        query_tells(t, param.evd_flags == flags, names_of(DAT_EVD_FLAGS, param.evd_flags));
+        query_tells(t, is_in(param.evd_state, (struct evd_state){true, true}),
+                    names_of(DAT_EVD_STATE, param.evd_state));
+}
+
+bool is_in(DAT_EVD_STATE seen, struct evd_state state)
+{
+        return !(seen & DAT_EVD_STATE_DISABLED) == state.enabled &&
+               !(seen & DAT_EVD_STATE_UNWAITABLE) == state.waitable;
+}
+
+/* The call has brought the EVD into this state: the one of waiting has not been asked for before.
+ */
+static void must_be_in(struct test *t, const char *call, DAT_EVD_HANDLE evd, struct evd_state state,
+                       bool waiting)
+{
+        DAT_EVD_STATE seen = evd_param(t, evd).evd_state;
+        bool as_wanted = !(seen & DAT_EVD_STATE_DISABLED) == state.enabled &&
+                         (!waiting || !(seen & DAT_EVD_STATE_UNWAITABLE) == state.waitable);
+
+        if (!as_wanted)
+                must_tell_of_new(t, DAT_EVD_SOFTWARE_FLAG);
+        must_that_of(call, as_wanted, "the EVD is in %s", names_of(DAT_EVD_STATE, seen));
 }
 
 /* A look behind each call: either may have changed what the other one is for. */
 void evd_enter(struct test *t, DAT_EVD_HANDLE evd, struct evd_state state)
 {
-        const char *enabling = state.enabled ? "dat_evd_enable" : "dat_evd_disable";
-        const char *waiting =
-            state.waitable ? "dat_evd_clear_unwaitable" : "dat_evd_set_unwaitable";
-        DAT_EVD_STATE seen;
-
         must(state.enabled ? dat_evd_enable(evd) : dat_evd_disable(evd));
-        must_be_enabled(t, enabling, evd_param(t, evd).evd_state, state.enabled);
+        must_be_in(t, state.enabled ? "dat_evd_enable" : "dat_evd_disable", evd, state, false);
         must(state.waitable ? dat_evd_clear_unwaitable(evd) : dat_evd_set_unwaitable(evd));
-        seen = evd_param(t, evd).evd_state;
-        must_be_enabled(t, waiting, seen, state.enabled);
-        must_that_of(waiting, !(seen & DAT_EVD_STATE_UNWAITABLE) == state.waitable,
-                     "the EVD is in %s", names_of(DAT_EVD_STATE, seen));
+        must_be_in(t, state.waitable ? "dat_evd_clear_unwaitable" : "dat_evd_set_unwaitable", evd,
+                   state, true);
 }
 
 DAT_EVD_HANDLE evd_in(struct test *t, struct evd_state state, DAT_CNO_HANDLE cno)

@@ -26,6 +26,15 @@ static const struct evd_state_row {
     {"disabled_unwaitable_without_cno", {.enabled = false}, .has_cno = false},
 };
 
+/* Whether what dat_evd_query() has told is this state. */
+bool is_in(DAT_EVD_STATE seen, struct evd_state state);
+
+/*
+ * Where dat_evd_query() has told something else of an EVD than was expected: if it is wrong about a
+ * new one too, the case is BLOCKED by it, or FAIL on its page. Nothing else has gone wrong then.
+ */
+void must_tell_of_new(struct test *t, DAT_EVD_FLAGS flags);
+
 /* Brings an EVD into this state, which is queried: the case is BLOCKED if it is another. */
 void evd_enter(struct test *t, DAT_EVD_HANDLE evd, struct evd_state state);
 
