@@ -251,20 +251,20 @@ static void expect_source_kept(struct test *t, const struct source *source,
                 expect_eq(param->evd_qlen, source->qlen);
 }
 
-void expect_source_state(struct test *t, const struct source *source, struct evd_state state,
-                         DAT_CNO_HANDLE cno)
+/*
+ * The query has told this of the EVD. If it has not, and the EVD was `seen` to be so by what it
+ * does, the query is wrong, and no call before it.
+ */
+static void expect_told(struct test *t, bool seen, bool told, const char *instead)
 {
-        DAT_EVD_PARAM param = evd_param(t, source->evd);
+        if (seen)
+                must_be_told_by_query(t, told, instead);
+        expect_that(told, "the query tells %s", instead);
+}
 
-        if (!is_in(param.evd_state, state))
-                must_tell_of_new(t, source->kind->flags);
-        expect_eq(param.evd_state & EVD_ENABLING,
-                  state.enabled ? DAT_EVD_STATE_ENABLED : DAT_EVD_STATE_DISABLED);
-        expect_eq(param.evd_state & EVD_WAITING,
-                  state.waitable ? DAT_EVD_STATE_WAITABLE : DAT_EVD_STATE_UNWAITABLE);
-        expect_that(param.cno_handle == cno, "the EVD's CNO has changed");
-        expect_source_kept(t, source, &param);
-
+static void expect_does(struct test *t, const struct source *source, struct evd_state state,
+                        DAT_CNO_HANDLE cno)
+{
         source_bring(t, source, 1, 1);
         if (cno && state.enabled)
                 expect_notified(t, cno, source->evd);
@@ -276,6 +276,27 @@ void expect_source_state(struct test *t, const struct source *source, struct evd
         expect_empty(t, source->evd);
         if (cno)
                 forget_notice(cno);
+}
+
+void expect_source_state(struct test *t, const struct source *source, struct evd_state state,
+                         DAT_CNO_HANDLE cno)
+{
+        DAT_EVD_PARAM param = evd_param(t, source->evd);
+        const char *told = names_of(DAT_EVD_STATE, param.evd_state);
+
+        expect_does(t, source, state, cno);
+        if (!is_in(param.evd_state, state))
+                must_tell_of_new(t, source->kind->flags);
+        expect_told(t, cno,
+                    (param.evd_state & EVD_ENABLING) ==
+                        (state.enabled ? DAT_EVD_STATE_ENABLED : DAT_EVD_STATE_DISABLED),
+                    told);
+        expect_told(t, true,
+                    (param.evd_state & EVD_WAITING) ==
+                        (state.waitable ? DAT_EVD_STATE_WAITABLE : DAT_EVD_STATE_UNWAITABLE),
+                    told);
+        expect_told(t, cno && state.enabled, param.cno_handle == cno, "another CNO");
+        expect_source_kept(t, source, &param);
 }
 
 void expect_state(struct test *t, DAT_EVD_HANDLE evd, struct evd_state state, DAT_CNO_HANDLE cno)

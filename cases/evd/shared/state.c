@@ -4,22 +4,23 @@
 
 #include <sched.h>
 
-/* A call that is the page's own is judged itself. */
-static void query_tells(struct test *t, bool holds, const char *what)
+void must_be_told_by_query(struct test *t, bool told, const char *instead)
 {
+        /* A call that is the page's own is judged itself. */
         if (is_of_page(t, "evd_query"))
-                expect_that(holds, "it tells %s of a new EVD", what);
-        must_that_of("dat_evd_query", holds, "it tells %s of a new EVD", what);
+                expect_that(told, "the query tells %s", instead);
+        must_that_of("dat_evd_query", told, "it tells %s", instead);
 }
 
 void must_tell_of_new(struct test *t, DAT_EVD_FLAGS flags)
 {
         DAT_EVD_PARAM param = evd_param(t, evd_with(t, .flags = flags));
 
-        query_tells(t, param.ia_handle == ia(t), "another IA");
-        query_tells(t, param.evd_flags == flags, names_of(DAT_EVD_FLAGS, param.evd_flags));
-        query_tells(t, is_in(param.evd_state, (struct evd_state){true, true}),
-                    names_of(DAT_EVD_STATE, param.evd_state));
+        must_be_told_by_query(t, param.ia_handle == ia(t), "another IA of a new EVD");
+        must_be_told_by_query(t, param.evd_flags == flags,
+                              names_of(DAT_EVD_FLAGS, param.evd_flags));
+        must_be_told_by_query(t, is_in(param.evd_state, (struct evd_state){true, true}),
+                              names_of(DAT_EVD_STATE, param.evd_state));
 }
 
 bool is_in(DAT_EVD_STATE seen, struct evd_state state)

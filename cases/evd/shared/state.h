@@ -29,9 +29,12 @@ static const struct evd_state_row {
 /* Whether what dat_evd_query() has told is this state. */
 bool is_in(DAT_EVD_STATE seen, struct evd_state state);
 
+/* dat_evd_query() has told what the EVD is: else the case is BLOCKED by it, or FAIL on its page. */
+void must_be_told_by_query(struct test *t, bool told, const char *instead);
+
 /*
- * Where dat_evd_query() has told something else of an EVD than was expected: if it is wrong about a
- * new one too, the case is BLOCKED by it, or FAIL on its page. Nothing else has gone wrong then.
+ * For where it has told something else of an EVD than was expected. If it is wrong about a new one
+ * too, it is wrong itself, and nothing else is.
  */
 void must_tell_of_new(struct test *t, DAT_EVD_FLAGS flags);
 
