@@ -122,6 +122,13 @@ FAMILY(ep_create, negative, counts)
         expect_negative(t, &with, row);
 }
 
+FAMILY(ep_create, quality, ep_qualities)
+{
+        struct ep_creation with = ep_create_arguments(t);
+
+        expect_quality(t, &with, row->qos);
+}
+
 FAMILY(ep_create, wrong, ep_wrong)
 {
         struct ep_creation with = ep_create_arguments(t);

@@ -156,6 +156,39 @@ FAMILY(ep_create, same_flags_on_one_evd, ep_same_flags)
         expect_same_flags_on_one_evd(t, &with, row);
 }
 
+#define SHARING 3 /* EPs on the same EVDs */
+
+/* Whichever of the EPs it is about, the event names it. */
+CASE(ep_create, evds_of_several_eps)
+{
+        struct ep_creation with = ep_create_arguments(t);
+        struct vector vector = vector_with(t, .length = MESSAGE);
+        struct loop loops[SHARING];
+
+        for (int i = 0; i < SHARING; i++)
+                loops[i] = expect_joined(t, plain_end(t), ep_created(t, &with));
+        for (int i = SHARING - 1; i >= 0; i--) {
+                DAT_EP_HANDLE ep = loops[i].passive;
+                DAT_EP_HANDLE other = loops[i].active;
+                uint64_t cookie = 10 + (uint64_t)i;
+
+                expect(recv_vector(ep, &vector, cookie, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+                must(send_vector(other, &vector, 1, DAT_COMPLETION_DEFAULT_FLAG));
+                expect_completion(with.recv_evd, ep, cookie, MESSAGE, 0);
+                must(recv_vector(other, &vector, 1, DAT_COMPLETION_DEFAULT_FLAG));
+                expect(send_vector(ep, &vector, cookie, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+                expect_completion(with.request_evd, ep, cookie, MESSAGE, 0);
+        }
+        for (int i = SHARING - 1; i >= 0; i--) {
+                DAT_EVENT event;
+
+                must(dat_ep_disconnect(loops[i].active, DAT_CLOSE_ABRUPT_FLAG));
+                event = expect_event(with.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+                expect_that(event.event_data.connect_event_data.ep_handle == loops[i].passive,
+                            "the event names another EP");
+        }
+}
+
 FAMILY(ep_create, both_streams_on_one_evd, ep_both_streams)
 {
         struct ep_creation with = ep_create_arguments(t);

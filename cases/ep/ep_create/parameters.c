@@ -125,3 +125,67 @@ CASE(ep_create, many)
         for (DAT_COUNT i = 0; i < count; i++)
                 expect_eq(ep_described(t, eps[i]).ep_attr.max_message_size, 1000 + i);
 }
+
+#define AGAIN 4            /* EPs, each made after the one before it was freed */
+#define LEFT  UINT64_C(99) /* the cookie of receives that no message came for */
+
+static void drain(DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+
+        while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS))
+                ;
+}
+
+/* Of a freed EP, receives may be told as flushed, and none of them as done. */
+static void expect_first_message(struct test *t, DAT_EVD_HANDLE evd, uint64_t cookie)
+{
+        DAT_DTO_COMPLETION_EVENT_DATA data;
+
+        do
+                data = expect_event(evd, DAT_DTO_COMPLETION_EVENT)
+                           .event_data.dto_completion_event_data;
+        while (data.user_cookie.as_64 == LEFT && data.status == DAT_DTO_ERR_FLUSHED);
+        expect_eq(data.status, DAT_DTO_SUCCESS);
+        expect_eq(data.user_cookie.as_64, cookie);
+        expect_eq(data.transfered_length, MESSAGE);
+}
+
+/* Attributes, connection and receives of the EPs before it are not those of a new one. */
+CASE(ep_create, after_freed_ones)
+{
+        struct ep_creation with = ep_create_arguments(t);
+        struct vector left = vector_with(t, .length = MESSAGE);
+
+        for (uint64_t i = 0; i < AGAIN; i++) {
+                struct vector to = vector_with(t, .length = MESSAGE);
+                struct vector from = vector_with(t, .length = MESSAGE);
+                struct loop loop = {.active = plain_end(t)};
+                DAT_EP_STATE state;
+                DAT_BOOLEAN recv_idle = DAT_FALSE;
+                DAT_BOOLEAN request_idle = DAT_FALSE;
+
+                with.param.ep_attr.max_message_size = 4000 - i * 100;
+                loop.passive = ep_created(t, &with);
+                expect_eq(ep_described(t, loop.passive).ep_attr.max_message_size, 4000 - i * 100);
+                expect(dat_ep_get_status(loop.passive, &state, &recv_idle, &request_idle),
+                       DAT_SUCCESS);
+                expect_eq(plain_ep_state(state), DAT_EP_STATE_UNCONNECTED);
+                expect_that(recv_idle && request_idle, "a new EP is not idle");
+
+                vector_fill(t, &from, i);
+                expect(recv_vector(loop.passive, &to, i, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+                for (int j = 0; j < 3; j++)
+                        must(recv_vector(loop.passive, &left, LEFT, DAT_COMPLETION_DEFAULT_FLAG));
+                loop = expect_joined(t, loop.active, loop.passive);
+                must(send_vector(loop.active, &from, i, DAT_COMPLETION_DEFAULT_FLAG));
+                expect_first_message(t, with.recv_evd, i);
+                expect_holds(&to, i, MESSAGE);
+
+                release(t, loop.passive);
+                must_have_ended(t, loop.active);
+                release(t, loop.active);
+                drain(with.connect_evd);
+        }
+        expect_untouched(&left);
+}

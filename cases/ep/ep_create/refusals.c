@@ -21,9 +21,10 @@ static const struct refusal {
         const char *id;
         void (*spoil)(struct test *t, struct ep_creation *with);
 } refusals[] = {
-    {"negative", ask_negative},         {"too_many", ask_too_many},
-    {"unknown_flag", ask_unknown_flag}, {"other_stream", ask_other_stream},
-    {"mixed_flags", ask_mixed_flags},
+    {"negative", ask_negative},          {"too_many", ask_too_many},
+    {"unknown_flag", ask_unknown_flag},  {"other_stream", ask_other_stream},
+    {"mixed_flags", ask_mixed_flags},    {"connect_evd_no_evd", ask_bad_evd},
+    {"room_for_all", ask_greatest_room},
 };
 
 /* The next EP has what it asks for; when it is gone, nothing uses what the refused ones named. */

@@ -137,11 +137,16 @@ CASE(ep_create_with_srq, default_watermark)
 
 CASE(ep_create_with_srq, soft_watermark)
 {
+        static const DAT_COUNT marks[] = {3, 0, 1, 8};
         struct ep_creation with = ep_create_with_srq_arguments(t);
+        DAT_EP_HANDLE eps[4];
 
-        with.param.ep_attr.srq_soft_hw = 3;
-
-        expect_eq(ep_described(t, ep_created(t, &with)).ep_attr.srq_soft_hw, 3);
+        for (int i = 0; i < 4; i++) {
+                with.param.ep_attr.srq_soft_hw = marks[i];
+                eps[i] = ep_created(t, &with);
+        }
+        for (int i = 0; i < 4; i++)
+                expect_eq(ep_described(t, eps[i]).ep_attr.srq_soft_hw, marks[i]);
 }
 
 /* Of two receives that stand unreaped one is above a mark of 1, where such are counted (EP-43). */
@@ -217,6 +222,13 @@ FAMILY(ep_create_with_srq, negative, counts)
         struct ep_creation with = ep_create_with_srq_arguments(t);
 
         expect_negative(t, &with, row);
+}
+
+FAMILY(ep_create_with_srq, quality, ep_qualities)
+{
+        struct ep_creation with = ep_create_with_srq_arguments(t);
+
+        expect_quality(t, &with, row->qos);
 }
 
 FAMILY(ep_create_with_srq, wrong, ep_wrong)
@@ -361,7 +373,7 @@ FAMILY(ep_create_with_srq, kept_by_connection, exact)
         struct ep_creation with = asking(t, row, asked);
         DAT_EP_HANDLE ep = ep_created(t, &with);
 
-        peer_reads(peer(t), 3);
+        peer_reads(peer(t), with.param.ep_attr.max_rdma_read_in / 2);
         must_connect(ep);
 
         expect_eq(ep_number_of(t, ep, row), asked);
@@ -377,8 +389,33 @@ CASE(ep_create_with_srq, all_kept_by_connection)
         ep = ep_created(t, &with);
 
         struct ep_snapshot made = ep_snapshot(t, ep);
-        peer_reads(peer(t), 3);
+        peer_reads(peer(t), with.param.ep_attr.max_rdma_read_in / 2);
         expect_connect(ep);
         expect_ep_kept(t, ep, &made, BY_CONNECTION);
         expect_eq(ep_described(t, ep).ep_attr.srq_soft_hw, DAT_HW_DEFAULT);
+}
+
+/* The peer has fewer reads under way than the EP serves, whichever of them asks. */
+CASE(ep_create_with_srq, kept_by_each_route)
+{
+        struct ep_creation with = ep_create_with_srq_arguments(t);
+
+        for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+                ep_value_set(&with.param, &numbers[i].parameter, ep_number_asked(t, &numbers[i]));
+        peer_reads(peer(t), with.param.ep_attr.max_rdma_read_in / 2);
+        EACH_EP_ROUTE (route, DAT_EP_STATE_CONNECTED) {
+                DAT_EP_HANDLE ep = ep_by(t, route, .srq = with.srq, .attr = &with.param.ep_attr);
+                DAT_EP_PARAM param = ep_described(t, ep);
+
+                for (size_t i = 0; i < sizeof(exact) / sizeof(exact[0]); i++)
+                        expect_that(ep_value(&param, &exact[i].parameter) ==
+                                        ep_number_asked(t, &exact[i]),
+                                    "the connection changed %s", exact[i].id);
+                for (size_t i = 0; i < sizeof(at_least) / sizeof(at_least[0]); i++)
+                        expect_that(ep_value(&param, &at_least[i].parameter) >=
+                                        ep_number_asked(t, &at_least[i]),
+                                    "the connection made %s less", at_least[i].id);
+                expect_eq(param.ep_attr.srq_soft_hw, DAT_HW_DEFAULT);
+                expect_that(param.srq_handle == with.srq, "the EP has another SRQ");
+        }
 }

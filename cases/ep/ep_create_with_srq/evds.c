@@ -131,9 +131,7 @@ FAMILY(ep_create_with_srq, requests_on_request_evd, requests)
 CASE(ep_create_with_srq, reads_of_several_segments)
 {
         struct ep_creation with = ep_create_with_srq_arguments(t);
-        struct buf *buf = buf_with(t);
-        DAT_LMR_TRIPLET segments[2] = {triplet(buf, 0, MESSAGE / 2),
-                                       triplet(buf, MESSAGE / 2, MESSAGE / 2)};
+        struct buf *bufs[2] = {buf_with(t), buf_with(t)};
 
         if (ia_attr(t)->max_iov_segments_per_rdma_read < 2 ||
             ia_attr(t)->max_rdma_read_per_ep_out < 2)
@@ -143,13 +141,18 @@ CASE(ep_create_with_srq, reads_of_several_segments)
         DAT_EP_HANDLE ep = ep_created(t, &with);
         DAT_RMR_TRIPLET remote = exposed(expect_connect(ep));
 
-        for (int i = 0; i < 2; i++)
-                expect(dat_ep_post_rdma_read(ep, 2, segments, (DAT_DTO_COOKIE){.as_64 = 0}, &remote,
+        for (uint64_t i = 0; i < 2; i++) {
+                DAT_LMR_TRIPLET segments[2] = {triplet(bufs[i], 0, MESSAGE / 2),
+                                               triplet(bufs[i], MESSAGE / 2, MESSAGE / 2)};
+
+                expect(dat_ep_post_rdma_read(ep, 2, segments, (DAT_DTO_COOKIE){.as_64 = i}, &remote,
                                              DAT_COMPLETION_DEFAULT_FLAG),
                        DAT_SUCCESS);
-        for (int i = 0; i < 2; i++)
-                expect_dto(with.request_evd);
-        expect_that(message_holds(buf->addr, MESSAGE, 0), "what was read came damaged");
+        }
+        for (uint64_t i = 0; i < 2; i++) {
+                expect_eq(expect_dto(with.request_evd).user_cookie.as_64, i);
+                expect_that(message_holds(bufs[i]->addr, MESSAGE, 0), "what was read came damaged");
+        }
 }
 
 static const struct mismatch {

@@ -29,8 +29,10 @@ CASE(ep_create_with_srq, attributes_kept)
 CASE(ep_create_with_srq, unconnected)
 {
         struct ep_creation with = ep_create_with_srq_arguments(t);
+        DAT_EP_HANDLE ep = ep_created(t, &with);
 
-        expect_eq(ep_described(t, ep_created(t, &with)).ep_state, DAT_EP_STATE_UNCONNECTED);
+        expect_eq(plain_ep_state(ep_described(t, ep).ep_state), DAT_EP_STATE_UNCONNECTED);
+        expect_eq(ep_state(t, ep), DAT_EP_STATE_UNCONNECTED);
 }
 
 static const struct ep_shown shown[] = {EP_SHOWN_HANDLES, EP_SHOWN(srq_handle, srq)};
@@ -124,9 +126,19 @@ CASE(ep_create_with_srq, many_eps)
 {
         struct ep_creation with = ep_create_with_srq_arguments(t);
         DAT_COUNT limit = limit_or_none(max_ep_per_srq);
+        DAT_COUNT count = limit < MANY ? limit : MANY;
+        DAT_EP_HANDLE eps[MANY];
 
-        for (DAT_COUNT i = 0; i < MANY && i < limit; i++)
-                ep_created(t, &with);
+        for (DAT_COUNT i = 0; i < count; i++) {
+                with.param.ep_attr.max_message_size = 1000 + (DAT_VLEN)i;
+                eps[i] = ep_created(t, &with);
+        }
+        for (DAT_COUNT i = 0; i < count; i++) {
+                DAT_EP_PARAM param = ep_described(t, eps[i]);
+
+                expect_that(param.srq_handle == with.srq, "the EP has another SRQ");
+                expect_eq(param.ep_attr.max_message_size, 1000 + i);
+        }
 }
 
 CASE(ep_create_with_srq, evds_of_several_eps)

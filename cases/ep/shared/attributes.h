@@ -82,6 +82,16 @@ static const struct ep_flag_pair {
      DAT_COMPLETION_EVD_THRESHOLD_FLAG},
 };
 
+/* Qualities of service, which a provider may declare, but for the first. */
+static const struct ep_quality {
+        const char *id;
+        DAT_QOS qos;
+} ep_qualities[] = {
+    {"best_effort", DAT_QOS_BEST_EFFORT}, {"high_throughput", DAT_QOS_HIGH_THROUGHPUT},
+    {"low_latency", DAT_QOS_LOW_LATENCY}, {"economy", DAT_QOS_ECONOMY},
+    {"premium", DAT_QOS_PREMIUM},
+};
+
 /* Values that the attribute cannot have. */
 static const struct ep_wrong {
         const char *id;
@@ -97,6 +107,8 @@ static const struct ep_wrong {
                     value_                                                   \
         }
     WRONG("service_type", service_type, 77),
+    WRONG("next_service_type", service_type, DAT_SERVICE_TYPE_RC + 1),
+    WRONG("greatest_service_type", service_type, INT_MAX),
     WRONG("qos", qos, 1U << 20),
     WRONG("recv_suppressed", recv_completion_flags, DAT_COMPLETION_SUPPRESS_FLAG),
     WRONG("recv_fenced", recv_completion_flags, DAT_COMPLETION_BARRIER_FENCE_FLAG),

@@ -134,6 +134,25 @@ void expect_exact_service(struct test *t, const struct ep_creation *with)
         expect_eq(attr.qos, DAT_QOS_BEST_EFFORT);
 }
 
+void expect_quality(struct test *t, struct ep_creation *with, DAT_QOS qos)
+{
+        bool declared = (provider_attr(t)->dat_qos_supported & qos) == qos;
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        DAT_RETURN ret;
+
+        with->param.ep_attr.qos = qos;
+        if (declared)
+                ret = expect(ep_creation_call(with, &ep), DAT_SUCCESS);
+        else
+                ret = expect(ep_creation_call(with, &ep), DAT_INVALID_PARAMETER,
+                             DAT_MODEL_NOT_SUPPORTED, DAT_SUCCESS);
+        if (!dat_is(ret, DAT_SUCCESS))
+                return;
+        expect_eq(ep_described(t, ep_creation_adopt(t, with, ep)).ep_attr.qos, qos);
+        if (!declared)
+                note(t, "granted, and not declared in dat_qos_supported (EP-90)");
+}
+
 void expect_at_ia_limit(struct test *t, const struct ep_creation *with, const struct ep_number *row)
 {
         uint64_t limit = ep_limit_of(t, row);
@@ -401,7 +420,7 @@ void expect_read_by_other_end(struct test *t, struct ep_creation *with)
         DAT_EP_ATTR reading =
             transfer_attr(t, (struct transfer_opts){.segments = 1, .most = 100, .reads = 2});
         struct vector from = vector_with(t, .length = 100);
-        struct vector to = vector_with(t, .length = 100);
+        struct vector to[2] = {vector_with(t, .length = 100), vector_with(t, .length = 100)};
         DAT_RMR_TRIPLET remote = vector_remote(&from);
         DAT_EP_HANDLE ep;
         DAT_EP_HANDLE other;
@@ -414,12 +433,13 @@ void expect_read_by_other_end(struct test *t, struct ep_creation *with)
         expect_joined(t, other, ep);
         vector_fill(t, &from, 1);
         for (uint64_t i = 0; i < 2; i++)
-                expect(dat_ep_post_rdma_read(other, 1, to.iov, COOKIE(i), &remote,
+                expect(dat_ep_post_rdma_read(other, 1, to[i].iov, COOKIE(i), &remote,
                                              DAT_COMPLETION_DEFAULT_FLAG),
                        DAT_SUCCESS);
-        for (uint64_t i = 0; i < 2; i++)
+        for (uint64_t i = 0; i < 2; i++) {
                 expect_completion(ep_request_evd(t, other), other, i, 100, 0);
-        expect_holds(&to, 1, 100);
+                expect_holds(&to[i], 1, 100);
+        }
 }
 
 void expect_null_evd(struct test *t, struct ep_creation *with, const struct ep_no_evd *row)
@@ -508,6 +528,18 @@ void ask_other_stream(struct test *t, struct ep_creation *with)
 {
         (void)t;
         with->recv_evd = with->connect_evd;
+}
+
+void ask_bad_evd(struct test *t, struct ep_creation *with)
+{
+        (void)t;
+        with->connect_evd = with->pz;
+}
+
+void ask_greatest_room(struct test *t, struct ep_creation *with)
+{
+        (void)t;
+        with->param.ep_attr.max_request_dtos = INT_MAX;
 }
 
 DAT_RETURN ep_thread_create(void *ep_thread_creation)

@@ -59,6 +59,8 @@ void expect_exact_flags(struct test *t, struct ep_creation *with, const struct e
 void expect_exact_flag_pair(struct test *t, struct ep_creation *with,
                             const struct ep_flag_pair *row);
 void expect_exact_service(struct test *t, const struct ep_creation *with);
+/* A declared quality is the EP's; another one is refused, or granted and shown (EP-90). */
+void expect_quality(struct test *t, struct ep_creation *with, DAT_QOS qos);
 void expect_at_ia_limit(struct test *t, const struct ep_creation *with,
                         const struct ep_number *row);
 void expect_negative(struct test *t, struct ep_creation *with, const struct ep_number *row);
@@ -136,6 +138,9 @@ void ask_negative(struct test *t, struct ep_creation *with);
 void ask_unknown_flag(struct test *t, struct ep_creation *with);
 void ask_mixed_flags(struct test *t, struct ep_creation *with); /* on one EVD */
 void ask_other_stream(struct test *t, struct ep_creation *with);
+/* Found out last by most providers: after the EVDs are looked at, or when the queue is made. */
+void ask_bad_evd(struct test *t, struct ep_creation *with);
+void ask_greatest_room(struct test *t, struct ep_creation *with);
 
 /* The call of a thread of race(), and the EP that it made. */
 struct ep_thread_creation {
