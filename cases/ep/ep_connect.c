@@ -27,21 +27,6 @@
         }
 #include "cases/ep/shared/connect_cases.h"
 
-#define QUALITIES \
-        (DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY | DAT_QOS_ECONOMY | DAT_QOS_PREMIUM)
-
-/* Two qualities and more, and bits that are none's. */
-static const struct mixture {
-        const char *id;
-        unsigned int bits;
-} mixtures[] = {
-    {"fast", DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY},
-    {"dear", DAT_QOS_ECONOMY | DAT_QOS_PREMIUM},
-    {"all", QUALITIES},
-    {"next_bit", 0x10},
-    {"highest_bit", 0x40000000},
-};
-
 /* A request that differs from the stage's own, and its EP before that. */
 struct trial {
         struct stage stage;
@@ -54,28 +39,6 @@ static void trial_set(struct test *t, struct trial *trial)
         stage_set(t, &trial->stage, BY_ADDRESS);
         trial->before = ep_look(t, trial->stage.asking.ep);
         trial->asking = trial->stage.asking;
-}
-
-/* Whether they are granted where all are declared is left open, and so is the word for no quality.
- */
-FAMILY(ep_connect, qos_mixed, mixtures)
-{
-        unsigned int declared = (unsigned int)provider_attr(t)->dat_qos_supported;
-        struct trial trial;
-        DAT_RETURN ret;
-
-        trial_set(t, &trial);
-        trial.asking.qos = (DAT_QOS)row->bits;
-        ret = connect_ask(&trial.asking);
-        if ((declared & row->bits) == row->bits && dat_is(ret, DAT_SUCCESS)) {
-                expect_stage_accepted(t, &trial.stage);
-                return;
-        }
-        if (row->bits > QUALITIES)
-                expect(ret, DAT_MODEL_NOT_SUPPORTED, DAT_INVALID_PARAMETER);
-        else
-                expect(ret, DAT_MODEL_NOT_SUPPORTED);
-        expect_stage_connects(t, &trial.stage, &trial.before);
 }
 
 /*

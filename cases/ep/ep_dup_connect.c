@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#define BRIEF_US 30000 /* of a request that times out */
+
 /* The cases of both pages that connect, by this page's call. */
 #define CONNECT_CASE(name_, body_)    \
         CASE(ep_dup_connect, name_)   \
@@ -101,6 +103,49 @@ CASE(ep_dup_connect, as_one_that_followed)
         expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
 }
 
+/* The request of the followed EP was handed to another service point, which reports to one EVD. */
+CASE(ep_dup_connect, as_one_handed_off)
+{
+        DAT_EP_HANDLE like = ep_with(t, .srq = DAT_HANDLE_NULL);
+        struct stage stage;
+        struct loop there;
+        DAT_EVENT event;
+
+        stage_set(t, &stage, AS_ANOTHER);
+        there = (struct loop){
+            .requests = stage.loop.requests,
+            .active = like,
+            .passive = ep_with(t, .srq = DAT_HANDLE_NULL),
+        };
+        there.psp = loop_listen(t, there.requests, DAT_PSP_CONSUMER_FLAG, &there.qual);
+        loop_connect(t, like, stage.loop.qual);
+        loop_take_request(t, &stage.loop);
+        must(dat_cr_handoff(stage.loop.request, there.qual));
+        loop_accept(t, &there);
+        must_event(ep_connect_evd(t, like), DAT_CONNECTION_EVENT_ESTABLISHED);
+        must_event(ep_connect_evd(t, there.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+
+        stage.asking.like = like;
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        event = expect_event(stage.loop.requests, DAT_CONNECTION_REQUEST_EVENT);
+        if (event.event_data.cr_arrival_event_data.conn_qual == stage.loop.qual) {
+                record(t, "the request came to where the duplicated one came first");
+                must(dat_cr_handoff(event.event_data.cr_arrival_event_data.cr_handle, there.qual));
+                event = expect_event(stage.loop.requests, DAT_CONNECTION_REQUEST_EVENT);
+        }
+        expect_eq(event.event_data.cr_arrival_event_data.conn_qual, there.qual);
+        expect_that(event.event_data.cr_arrival_event_data.sp_handle.psp_handle == there.psp,
+                    "the request is for another service point");
+        must(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, stage.loop.passive, 0,
+                           NULL));
+        expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
+                       DAT_EP_STATE_CONNECTED);
+        expect_event(ep_connect_evd(t, stage.loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_empty(t, stage.loop.requests);
+        expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
+        expect_loop_carries(t, like, there.passive);
+}
+
 /* An EP is followed that asked for several paths, and got one where the provider has no more. */
 CASE(ep_dup_connect, as_one_of_paths)
 {
@@ -133,23 +178,47 @@ CASE(ep_dup_connect, as_one_of_paths)
         expect_eq(ep_state(t, first.ep), DAT_EP_STATE_CONNECTED);
 }
 
-/* A request as another EP's comes to nothing: it is rejected, or given up; and the EP is reset. */
-static void ask_in_vain(struct test *t, struct stage *stage, bool rejected)
+enum vain { REJECTED, GIVEN_UP, TIMED_OUT, LEFT };
+
+/* A request as another EP's comes to nothing, or its connection ends; and the EP is reset. */
+static void ask_in_vain(struct test *t, struct stage *stage, enum vain how)
 {
-        DAT_EP_HANDLE ep = stage->asking.ep;
+        struct asking asking = stage->asking;
+        DAT_EP_HANDLE ep = asking.ep;
         DAT_EVENT event;
 
-        expect(connect_ask(&stage->asking), DAT_SUCCESS);
-        expect_stage_heard(t, stage);
-        if (rejected) {
+        if (how == TIMED_OUT)
+                asking.timeout = BRIEF_US;
+        expect(connect_ask(&asking), DAT_SUCCESS);
+        switch (how) {
+        case REJECTED:
+                expect_stage_heard(t, stage);
                 must(dat_cr_reject(stage->loop.request));
                 expect_ep_told(t, ep, DAT_CONNECTION_EVENT_PEER_REJECTED,
                                DAT_EP_STATE_DISCONNECTED);
-        } else {
+                break;
+        case GIVEN_UP:
+                expect_stage_heard(t, stage);
                 must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
                 settle_briefly(t);
                 while (dat_is(dat_evd_dequeue(ep_connect_evd(t, ep), &event), DAT_SUCCESS))
                         ;
+                break;
+        case TIMED_OUT:
+                expect_ep_failed(t, ep, asking.timeout, DAT_CONNECTION_EVENT_TIMED_OUT,
+                                 DAT_CONNECTION_EVENT_UNREACHABLE);
+                settle_briefly(t);
+                while (dat_is(dat_evd_dequeue(stage->loop.requests, &event), DAT_SUCCESS))
+                        (void)dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle);
+                break;
+        case LEFT:
+                expect_stage_accepted(t, stage);
+                must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+                must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+                must_event(ep_connect_evd(t, stage->loop.passive),
+                           DAT_CONNECTION_EVENT_DISCONNECTED);
+                must(dat_ep_reset(stage->loop.passive));
+                break;
         }
         must(dat_ep_reset(ep));
         expect_loop_carries(t, stage->asking.like, stage->old.passive);
@@ -163,8 +232,10 @@ CASE(ep_dup_connect, like_goes_on)
 
         stage_set(t, &stage, AS_ANOTHER);
         before = ep_snapshot(t, stage.asking.like);
-        ask_in_vain(t, &stage, true);
-        ask_in_vain(t, &stage, false);
+        ask_in_vain(t, &stage, REJECTED);
+        ask_in_vain(t, &stage, GIVEN_UP);
+        ask_in_vain(t, &stage, TIMED_OUT);
+        ask_in_vain(t, &stage, LEFT);
         expect(connect_ask(&stage.asking), DAT_SUCCESS);
         expect_stage_accepted(t, &stage);
         expect_ep_kept(t, stage.asking.like, &before, 0);
@@ -378,11 +449,11 @@ static void expect_followed(struct test *t, DAT_EP_HANDLE ep)
         expect_ep_told(t, ep, DAT_CONNECTION_EVENT_ESTABLISHED, DAT_EP_STATE_CONNECTED);
 }
 
-/* The followed EP has asked for its connection: one that accepted has no qualifier to follow. */
-FAMILY(ep_dup_connect, like_in_state, ep_states)
+/* A request as an EP's that came to its state by this route. */
+static void ask_as_one_by(struct test *t, const struct ep_route *route)
 {
         DAT_EP_HANDLE ep = ep_with(t, .srq = DAT_HANDLE_NULL);
-        struct ep_held held = ep_hold_by(t, ep_route_first(t, row->state));
+        struct ep_held held = ep_hold_by(t, route);
         struct ep_snapshot before = ep_snapshot(t, ep);
         struct asking asking = {
             .way = AS_ANOTHER,
@@ -408,6 +479,17 @@ FAMILY(ep_dup_connect, like_in_state, ep_states)
         expect_ep_kept(t, ep, &before, 0);
         expect_empty(t, ep_connect_evd(t, ep));
         expect_ep_untouched(t, &held);
+}
+
+/* The followed EP has asked for its connection: one that accepted has no qualifier to follow. */
+FAMILY(ep_dup_connect, like_in_state, ep_states)
+{
+        if (row->state == DAT_EP_STATE_CONNECTED) {
+                ask_as_one_by(t, ep_route_first(t, row->state));
+                return;
+        }
+        EACH_EP_ROUTE (route, row->state)
+                ask_as_one_by(t, route);
 }
 
 /* An EP that is connected is not Unconnected, and one that is not has nothing to be followed to. */

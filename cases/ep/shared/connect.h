@@ -131,6 +131,23 @@ static const struct qos_row qualities[] = {
 };
 void connect_qos(struct test *t, enum way way, const struct qos_row *row);
 
+#define QUALITIES \
+        (DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY | DAT_QOS_ECONOMY | DAT_QOS_PREMIUM)
+
+/* Two qualities and more, and bits that are none's. */
+struct qos_mixture {
+        const char *id;
+        unsigned int bits;
+};
+static const struct qos_mixture mixed_qualities[] = {
+    {"fast", DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY},
+    {"dear", DAT_QOS_ECONOMY | DAT_QOS_PREMIUM},
+    {"all", QUALITIES},
+    {"next_bit", 0x10},
+    {"highest_bit", 0x40000000},
+};
+void connect_qos_mixed(struct test *t, enum way way, const struct qos_mixture *row);
+
 /* Time-outs, in milliseconds. */
 struct timeout_row {
         const char *id;

@@ -118,6 +118,8 @@ void connect_own_ports(struct test *t, enum way way)
                 ports[i] = connect_port_of(t, eps[i]);
                 for (int j = 0; j < i; j++)
                         expect_that(ports[i] != ports[j], "two EPs have one port qualifier");
+                expect_that(way != AS_ANOTHER || ports[i] != connect_port_of(t, stage.asking.like),
+                            "the EP has the port qualifier of the one that it follows");
         }
 }
 
@@ -173,6 +175,18 @@ static unsigned char *data_of(struct test *t, DAT_COUNT size, uint64_t sequence)
         return buf->addr;
 }
 
+/* What the duplicated EP sent with its own request comes with no other one, nor the end of it. */
+static void expect_no_old_data(struct test *t, const DAT_CR_PARAM *param, DAT_COUNT size)
+{
+        const unsigned char *seen = param->private_data;
+        unsigned char old[PRIVATE_SIZE];
+
+        loop_private_data(old, OF_REQUEST);
+        expect_that(size >= PRIVATE_SIZE || param->private_data_size < PRIVATE_SIZE ||
+                        memcmp(seen + size, old + size, (size_t)(PRIVATE_SIZE - size)) != 0,
+                    "the private data of the duplicated connection was sent");
+}
+
 void connect_private_data(struct test *t, enum way way, const struct size_row *row)
 {
         unsigned char *data = data_of(t, size_of(t, row->kind), 9);
@@ -188,6 +202,8 @@ void connect_private_data(struct test *t, enum way way, const struct size_row *r
         expect_that(param.private_data_size <= stage.asking.size ||
                         !message_holds(param.private_data, (size_t)stage.asking.size + 1, 9),
                     "more was sent than the private data");
+        if (way == AS_ANOTHER)
+                expect_no_old_data(t, &param, stage.asking.size);
         must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
         expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
                        DAT_EP_STATE_CONNECTED);
@@ -246,6 +262,32 @@ void connect_qos(struct test *t, enum way way, const struct qos_row *row)
                 return;
         }
         expect(connect_ask(&asking), DAT_MODEL_NOT_SUPPORTED);
+        expect_stage_connects(t, &stage, &before);
+}
+
+/* Whether they are granted where all are declared is left open, and so is the word for no quality.
+ */
+void connect_qos_mixed(struct test *t, enum way way, const struct qos_mixture *row)
+{
+        unsigned int declared = (unsigned int)provider_attr(t)->dat_qos_supported;
+        struct ep_snapshot before;
+        struct asking asking;
+        struct stage stage;
+        DAT_RETURN ret;
+
+        stage_set(t, &stage, way);
+        before = ep_look(t, stage.asking.ep);
+        asking = stage.asking;
+        asking.qos = (DAT_QOS)row->bits;
+        ret = connect_ask(&asking);
+        if ((declared & row->bits) == row->bits && dat_is(ret, DAT_SUCCESS)) {
+                expect_stage_accepted(t, &stage);
+                return;
+        }
+        if (row->bits > QUALITIES)
+                expect(ret, DAT_MODEL_NOT_SUPPORTED, DAT_INVALID_PARAMETER);
+        else
+                expect(ret, DAT_MODEL_NOT_SUPPORTED);
         expect_stage_connects(t, &stage, &before);
 }
 
