@@ -27,13 +27,18 @@ static void expect_remains(struct test *t, DAT_EVD_HANDLE evd, DAT_EP_HANDLE gon
                 const DAT_DTO_COMPLETION_EVENT_DATA *data =
                     &event.event_data.dto_completion_event_data;
 
-                expect_eq(event.event_number, DAT_DTO_COMPLETION_EVENT);
-                expect_that(data->ep_handle == gone || (srq && data->ep_handle == srq),
-                            "a completion of another EP");
-                expect_that(data->user_cookie.as_64 >= next, "completion %llu comes after %llu",
-                            (unsigned long long)data->user_cookie.as_64,
-                            (unsigned long long)next - 1);
-                next = data->user_cookie.as_64 + 1;
+                uint64_t cookie = data->user_cookie.as_64;
+
+                if (event.event_number == DAT_RMR_BIND_COMPLETION_EVENT) {
+                        cookie = event.event_data.rmr_completion_event_data.user_cookie.as_64;
+                } else {
+                        expect_eq(event.event_number, DAT_DTO_COMPLETION_EVENT);
+                        expect_that(data->ep_handle == gone || (srq && data->ep_handle == srq),
+                                    "a completion of another EP");
+                }
+                expect_that(cookie >= next, "completion %llu comes after %llu",
+                            (unsigned long long)cookie, (unsigned long long)next - 1);
+                next = cookie + 1;
         }
         expect_that(next <= POSTS, "a completion of what was never posted");
 }
@@ -85,6 +90,32 @@ CASE(ep_free, with_sends)
         post_sends(t, loop.active, &vector);
 
         free_with_work(t, loop.active);
+}
+
+/* A send that no receive waits for, and a write, a read and a bind behind it. */
+CASE(ep_free, with_each_request)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+        struct vector here = vector_with(t, .length = MESSAGE);
+        struct vector there = vector_with(t, .length = MESSAGE);
+        DAT_RMR_TRIPLET remote = vector_remote(&there);
+        struct loop loop = transfer_with(t, .request_evd = evd, .reads = 1);
+        DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+        DAT_RMR_CONTEXT context;
+
+        must(dat_rmr_create(pz(t), &rmr));
+        adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
+        must(send_vector(loop.active, &here, 0, DAT_COMPLETION_DEFAULT_FLAG));
+        must(dat_ep_post_rdma_write(loop.active, 1, here.iov, COOKIE(1), &remote,
+                                    DAT_COMPLETION_DEFAULT_FLAG));
+        must(dat_ep_post_rdma_read(loop.active, 1, here.iov, COOKIE(2), &remote,
+                                   DAT_COMPLETION_DEFAULT_FLAG));
+        must(dat_rmr_bind(rmr, here.iov, DAT_MEM_PRIV_REMOTE_READ_FLAG, loop.active,
+                          (DAT_RMR_COOKIE){.as_64 = 3}, DAT_COMPLETION_DEFAULT_FLAG, &context));
+
+        free_with_work(t, loop.active);
+        expect(dat_rmr_free(rmr), DAT_SUCCESS);
+        disown(t, rmr);
 }
 
 CASE(ep_free, with_completions)
@@ -216,6 +247,72 @@ CASE(ep_free, tells_nothing_more)
                 ;
 
         expect_end_told(t, next_number(t, ep_connect_evd(t, loop.passive)));
+        settle_briefly(t);
+        expect_empty(t, evd);
+}
+
+#define BRIEF_US 60000 /* of a request that times out */
+
+enum request_end { TIME_PASSES, ACCEPTED, REJECTED };
+
+/* What would have ended the request of an EP that is gone. */
+static const struct request_end_row {
+        const char *id;
+        enum request_end how;
+} request_ends[] = {
+    {"times_out", TIME_PASSES},
+    {"accepted", ACCEPTED},
+    {"rejected", REJECTED},
+};
+
+static void ask_within(struct test *t, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout)
+{
+        must(dat_ep_connect(ep, ia_address(t), qual, timeout, 0, NULL, DAT_QOS_BEST_EFFORT,
+                            DAT_CONNECT_DEFAULT_FLAG));
+}
+
+static void drain(DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+
+        while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS))
+                ;
+}
+
+/* Another EP's request on the EVD, later and with the same timeout, ends, and nothing else does. */
+static void expect_only_other_told(struct test *t, DAT_EVD_HANDLE evd, DAT_EP_HANDLE other)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        expect(dat_evd_wait(evd, event_timeout(t), 1, &event, &more), DAT_SUCCESS);
+        expect_that(event.event_data.connect_event_data.ep_handle == other,
+                    "the event is not of the EP that is still there");
+}
+
+FAMILY(ep_free, tells_nothing_of_request, request_ends)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG);
+        struct loop loop = loop_of(t, (struct ep_opts){.connect_evd = evd}, (struct ep_opts){0});
+        DAT_EP_HANDLE other = ep_with(t, .connect_evd = evd);
+        bool brief = row->how == TIME_PASSES;
+
+        loop.psp = loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        ask_within(t, loop.active, loop.qual, brief ? BRIEF_US : event_timeout(t));
+        if (!brief)
+                loop_take_request(t, &loop);
+        free_now(t, loop.active);
+        drain(evd);
+
+        if (row->how == ACCEPTED) {
+                if (dat_is(dat_cr_accept(loop.request, loop.passive, 0, NULL), DAT_SUCCESS))
+                        next_number(t, ep_connect_evd(t, loop.passive));
+        } else if (row->how == REJECTED) {
+                (void)dat_cr_reject(loop.request);
+        } else {
+                ask_within(t, other, loop.qual, BRIEF_US);
+                expect_only_other_told(t, evd, other);
+        }
         settle_briefly(t);
         expect_empty(t, evd);
 }

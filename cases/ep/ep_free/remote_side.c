@@ -122,3 +122,27 @@ CASE(ep_free, under_traffic)
         expect_end_told(t, peer_wait_event(end).number);
         expect_ep_takes(t, other, pz(t), expect_connect(other), (struct load){1, 1, MESSAGE});
 }
+
+#define ROOM 4 /* receives for twice as many messages */
+
+/* No race: the message after the last receive is on its way until there is one, or no EP. */
+CASE(ep_free, while_message_waits)
+{
+        struct buf *buf = buf_with(t, .length = ROOM * MESSAGE);
+        DAT_EP_HANDLE ep = ep_with(t);
+        DAT_EP_HANDLE other = ep_with(t);
+        struct peer_ep *end = must_connect(ep);
+
+        for (size_t i = 0; i < ROOM; i++) {
+                DAT_LMR_TRIPLET segment = triplet(buf, i * MESSAGE, MESSAGE);
+
+                must(dat_ep_post_recv(ep, 1, &segment, COOKIE(i), DAT_COMPLETION_DEFAULT_FLAG));
+        }
+        peer_send(end, .count = 2 * (size_t)ROOM, .length = MESSAGE);
+        for (size_t i = 0; i < ROOM; i++)
+                must_dto(ep_recv_evd(t, ep));
+        free_now(t, ep);
+
+        expect_end_told(t, peer_wait_event(end).number);
+        expect_ep_takes(t, other, pz(t), expect_connect(other), (struct load){1, 1, MESSAGE});
+}
