@@ -354,8 +354,12 @@ STEPS = (
             *_variant("one_less", "evd_resize"),
             *_variant(
                 "rich",
-                "ep_connect/multipath ep_connect/qos ep_dup_connect/as_one_of_paths"
-                " ep_dup_connect/qos ia_query/named",
+                "ep_connect/multipath ep_dup_connect/as_one_of_paths ia_query/named",
+            ),
+            *_variant(
+                "qualities",
+                "ep_connect/qos ep_connect/qos_mixed ep_dup_connect/qos ep_dup_connect/qos_mixed"
+                " ep_create/quality ep_create_with_srq/quality ep_modify/quality",
             ),
             *_variant(
                 "own_refusals",
