@@ -9,7 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LOOKS 100 /* at threads that end; a tenth of a quiet period is between two */
+/* At threads that end, and at what a provider frees later; a tenth of a quiet period is between. */
+#define LOOKS 100
 
 static int entries_of(const char *path)
 {
@@ -74,7 +75,9 @@ void expect_nothing_left(struct test *t, const struct usage *before, const char 
 {
         struct usage after = usage_now(t);
 
-        for (int i = 0; i < LOOKS && after.threads > before->threads; i++) {
+        for (int i = 0; i < LOOKS && (after.threads > before->threads ||
+                                      after.descriptors > before->descriptors);
+             i++) {
                 settle_briefly(t);
                 after = usage_now(t);
         }

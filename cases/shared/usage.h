@@ -19,8 +19,8 @@ struct usage {
 struct usage usage_now(struct test *t);
 
 /*
- * The process has no more than `before`, as soon as threads that have ended are gone; `what` is
- * what has been done in between. Memory is not looked at.
+ * The process has no more than `before`, as soon as threads that have ended are gone, and what a
+ * provider frees later is; `what` is what has been done in between. Memory is not looked at.
  */
 void expect_nothing_left(struct test *t, const struct usage *before, const char *what);
 
