@@ -79,6 +79,50 @@ CASE(ep_recv_query, span_alone)
         expect_idle_span(t, span, POSTS);
 }
 
+static const struct alone {
+        const char *id;
+        bool srq;
+        bool span;
+} alones[] = {
+    {"count", false, false},
+    {"span", false, true},
+    {"srq_count", true, false},
+    {"srq_span", true, true},
+};
+
+/* Messages have come, to all receives of an SRQ and to two of an EP's own. */
+static DAT_EP_HANDLE ep_after_messages(struct test *t, bool srq)
+{
+        struct queue queue;
+        struct flow flow;
+        struct own own;
+
+        if (!srq) {
+                own = own_connected(t, POSTS);
+                own_deliver(t, &own, 2);
+                return own.ep;
+        }
+        queue = queue_with(t, 8);
+        flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        queue_post(t, &queue, POSTS);
+        flow_deliver(t, &flow, POSTS);
+        return flow.ep;
+}
+
+FAMILY(ep_recv_query, alone_after_messages, alones)
+{
+        DAT_EP_HANDLE ep = ep_after_messages(t, row->srq);
+        DAT_COUNT left = row->srq ? 0 : POSTS - 2;
+        DAT_COUNT seen = UNTOLD;
+
+        expect(dat_ep_recv_query(ep, row->span ? NULL : &seen, row->span ? &seen : NULL),
+               DAT_SUCCESS);
+        if (row->span)
+                expect_idle_span(t, seen, left);
+        else
+                expect_count(t, seen, left);
+}
+
 static DAT_RETURN query_into_nothing(void *ep)
 {
         return dat_ep_recv_query(ep, NULL, NULL);
@@ -116,26 +160,85 @@ FAMILY(ep_recv_query, within_count, results)
         release(t, buf->lmr);
 }
 
-/* Declared absent: not supported, or both unknown (EP-14). */
-CASE(ep_recv_query, as_declared)
+/* What is asked for. Declared absent: not supported, or unknown (EP-14). */
+static void expect_as_declared(struct test *t, DAT_EP_HANDLE ep, bool count, bool span,
+                               DAT_COUNT posts)
 {
-        struct own own = own_with(t, POSTS);
         struct info info = {.count = UNTOLD, .span = UNTOLD};
-        DAT_RETURN ret = dat_ep_recv_query(own.ep, &info.count, &info.span);
+        DAT_RETURN ret =
+            dat_ep_recv_query(ep, count ? &info.count : NULL, span ? &info.span : NULL);
 
         must_be_told(t, NEED_EP_RECV_INFO);
         if (provider_attr(t)->ep_recv_info_supported) {
                 expect(ret, DAT_SUCCESS);
-                expect_count(t, info.count, POSTS);
-                expect_idle_span(t, info.span, POSTS);
+                if (count)
+                        expect_count(t, info.count, posts);
+                if (span)
+                        expect_idle_span(t, info.span, posts);
                 return;
         }
         if (!dat_is(ret, DAT_SUCCESS)) {
                 expect_or_note(ret, DAT_MODEL_NOT_SUPPORTED, DAT_NOT_IMPLEMENTED);
                 return;
         }
-        expect_eq(info.count, DAT_VALUE_UNKNOWN);
-        expect_eq(info.span, DAT_VALUE_UNKNOWN);
+        if (count)
+                expect_eq(info.count, DAT_VALUE_UNKNOWN);
+        if (span)
+                expect_eq(info.span, DAT_VALUE_UNKNOWN);
+}
+
+CASE(ep_recv_query, as_declared)
+{
+        struct own own = own_with(t, POSTS);
+
+        expect_as_declared(t, own.ep, true, true, POSTS);
+}
+
+static DAT_EP_HANDLE with_srq(struct test *t, DAT_COUNT *posts)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, POSTS);
+        *posts = 0;
+        return ep_with(t, .srq = queue.srq);
+}
+
+static DAT_EP_HANDLE with_connection(struct test *t, DAT_COUNT *posts)
+{
+        struct own own = own_connected(t, POSTS);
+
+        own_deliver(t, &own, 2);
+        *posts = POSTS - 2;
+        return own.ep;
+}
+
+static DAT_EP_HANDLE with_disconnect(struct test *t, DAT_COUNT *posts)
+{
+        struct own own = own_connected(t, POSTS);
+
+        disconnect(t, &endings[0], own.ep, own.end);
+        expect_flushes(t, own.evd, POSTS);
+        *posts = 0;
+        return own.ep;
+}
+
+static const struct declared {
+        const char *id;
+        DAT_EP_HANDLE (*make)(struct test *t, DAT_COUNT *posts);
+} declared[] = {
+    {"srq", with_srq},
+    {"connected", with_connection},
+    {"disconnected", with_disconnect},
+};
+
+FAMILY(ep_recv_query, as_declared_of, declared)
+{
+        DAT_COUNT posts;
+        DAT_EP_HANDLE ep = row->make(t, &posts);
+
+        expect_as_declared(t, ep, true, true, posts);
+        expect_as_declared(t, ep, true, false, posts);
+        expect_as_declared(t, ep, false, true, posts);
 }
 
 static DAT_RETURN query_of(void *ep)

@@ -21,6 +21,14 @@ void expect_idle_span(struct test *t, DAT_COUNT seen, DAT_COUNT posted)
                 expect_count(t, seen, posted);
 }
 
+void expect_left(struct test *t, DAT_EP_HANDLE ep, DAT_COUNT left)
+{
+        struct info info = recv_info(t, ep);
+
+        expect_count(t, info.count, left);
+        expect_idle_span(t, info.span, left);
+}
+
 void expect_within(struct test *t, struct info info, DAT_COUNT least, DAT_COUNT most)
 {
         bool count_told = info.count != DAT_VALUE_UNKNOWN;
@@ -37,6 +45,39 @@ void expect_within(struct test *t, struct info info, DAT_COUNT least, DAT_COUNT 
                             info.span);
         if (!count_told || !span_told)
                 note(t, "counts are declared supported, and were not both told");
+}
+
+/*
+ * What the SRQ tells as available and what its EPs hold is all that was posted and has not come:
+ * each is reported by exactly one.
+ */
+static void expect_accounted(struct test *t, const struct queue *queue, DAT_COUNT held,
+                             DAT_COUNT waiting)
+{
+        DAT_COUNT available = srq_param(t, queue->srq).available_dto_count;
+
+        if (provider_attr(t)->srq_info_supported && available != DAT_VALUE_UNKNOWN &&
+            held != DAT_VALUE_UNKNOWN)
+                expect_that(available + held == waiting,
+                            "%d receives are available and %d at EPs, where %d wait for messages",
+                            available, held, waiting);
+}
+
+void expect_held(struct test *t, const struct queue *queue, const struct flow *flows, int count,
+                 DAT_COUNT waiting)
+{
+        DAT_COUNT held = 0;
+
+        for (int i = 0; i < count; i++) {
+                struct info info = recv_info(t, flows[i].ep);
+
+                expect_within(t, info, 0, waiting);
+                if (info.count == DAT_VALUE_UNKNOWN || held == DAT_VALUE_UNKNOWN)
+                        held = DAT_VALUE_UNKNOWN;
+                else
+                        held += info.count;
+        }
+        expect_accounted(t, queue, held, waiting);
 }
 
 DAT_EP_ATTR ep_attr_of(struct test *t, int segments)

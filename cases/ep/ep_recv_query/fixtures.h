@@ -31,8 +31,18 @@ struct info recv_info(struct test *t, DAT_EP_HANDLE ep);
 /* Receives that an idle EP has in its own queue: they are its span too, or none is (EP-15). */
 void expect_idle_span(struct test *t, DAT_COUNT seen, DAT_COUNT posted);
 
+/* An idle EP has so many receives in its own queue: they are its count, and its span or none. */
+void expect_left(struct test *t, DAT_EP_HANDLE ep, DAT_COUNT left);
+
 /* Both counts are known or unknown. Known: from `least` to `most`, and the span not the less. */
 void expect_within(struct test *t, struct info info, DAT_COUNT least, DAT_COUNT most);
+
+/*
+ * `flows` are at rest, and hold what they took ahead of messages; with what the SRQ tells as
+ * available that is all that waits for one (SRQ-31).
+ */
+void expect_held(struct test *t, const struct queue *queue, const struct flow *flows, int count,
+                 DAT_COUNT waiting);
 
 /* An EP with a receive queue of its own: receive i takes message i, in slot i modulo SLOTS. */
 struct own {

@@ -323,6 +323,21 @@ FAMILY(ep_recv_query, all_completed, arrivals)
         expect_count(t, info.span, 0);
 }
 
+/* The completions are left on the EVD, and then reaped one after another. */
+CASE(ep_recv_query, completed_one_by_one)
+{
+        struct own own = own_connected(t, POSTS);
+
+        for (int left = POSTS - 1; left >= 0; left--) {
+                own_deliver(t, &own, 1);
+                expect_left(t, own.ep, left);
+        }
+        for (int i = 0; i < POSTS; i++) {
+                own_expect_messages(t, &own, 1);
+                expect_left(t, own.ep, 0);
+        }
+}
+
 CASE(ep_recv_query, posted_again)
 {
         struct own own = own_connected(t, POSTS);
@@ -351,9 +366,10 @@ CASE(ep_recv_query, takes_nothing)
 
         own_deliver(t, &own, 2);
         for (int i = 0; i < MANY; i++)
-                recv_info(t, own.ep);
+                expect_left(t, own.ep, POSTS - 2);
 
         own_send(&own, POSTS - 2);
         own_expect_messages(t, &own, POSTS);
+        expect_left(t, own.ep, 0);
         expect_quiet(own.evd);
 }

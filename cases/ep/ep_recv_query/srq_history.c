@@ -221,6 +221,50 @@ CASE(ep_recv_query, srq_half_received)
         expect_within(t, info, 1, 3);
 }
 
+/* Each EP has a receive for its own message, and only those taken ahead when both are whole. */
+CASE(ep_recv_query, srq_half_received_each)
+{
+        struct queue queue = queue_for(t, WINDOW, COMING, 4);
+        struct flow flows[2];
+        struct info infos[2];
+
+        for (int i = 0; i < 2; i++)
+                flows[i] = flow_open(t, &queue, DAT_HANDLE_NULL);
+        queue_post(t, &queue, 4);
+        flows_hold(t, &queue, flows, 2);
+        for (int i = 0; i < 2; i++)
+                infos[i] = recv_info(t, flows[i].ep);
+
+        must_be_coming(t, &queue, flows, 2);
+        for (int i = 0; i < 2; i++)
+                expect_within(t, infos[i], 1, 3);
+        if (infos[0].count != DAT_VALUE_UNKNOWN && infos[1].count != DAT_VALUE_UNKNOWN)
+                expect_that(infos[0].count + infos[1].count <= 4,
+                            "%d and %d receives at two EPs, of 4", infos[0].count, infos[1].count);
+
+        for (int i = 0; i < 2; i++)
+                expect_messages(t, &queue, &flows[i], 1);
+        expect_held(t, &queue, flows, 2, 2);
+}
+
+CASE(ep_recv_query, srq_half_received_disconnected)
+{
+        struct queue queue = queue_for(t, WINDOW, COMING, 3);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct info info;
+
+        queue_post(t, &queue, 3);
+        flows_hold(t, &queue, &flow, 1);
+        must(dat_ep_disconnect(flow.ep, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, flow.ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must_be_coming(t, &queue, &flow, 1);
+        settle(t);
+
+        info = recv_info(t, flow.ep);
+        expect_count(t, info.count, 0);
+        expect_count(t, info.span, 0);
+}
+
 CASE(ep_recv_query, srq_several_eps)
 {
         struct queue queue = queue_for(t, WINDOW, LONG_MESSAGE, WINDOW);
@@ -256,9 +300,10 @@ CASE(ep_recv_query, srq_takes_nothing)
         queue_post(t, &queue, POSTS);
         flow_deliver(t, &flow, 2);
         for (int i = 0; i < MANY; i++)
-                recv_info(t, flow.ep);
+                expect_within(t, recv_info(t, flow.ep), 0, POSTS - 2);
 
         flow_send(&flow, POSTS - 2);
         expect_messages(t, &queue, &flow, POSTS);
+        expect_within(t, recv_info(t, flow.ep), 0, 0);
         expect_quiet(flow.evd);
 }
