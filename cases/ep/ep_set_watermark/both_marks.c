@@ -49,6 +49,20 @@ CASE(ep_set_watermark, both_exceeded)
         expect_broken(t, &stage);
 }
 
+CASE(ep_set_watermark, both_already_above)
+{
+        require_unreaped_counted(t);
+
+        struct stage stage = ep_set_watermark_stage_set(t);
+
+        flow_deliver(t, &stage.flow, 3);
+        expect_set(t, stage.flow.ep, 2, 2);
+
+        expect_async_event(stage.flow.ep);
+        expect_broken(t, &stage);
+        expect_no_event_but_of_hard(t);
+}
+
 CASE(ep_set_watermark, soft_then_hard)
 {
         require_unreaped_counted(t);
@@ -107,6 +121,28 @@ FAMILY(ep_set_watermark, raised, to_higher)
         flow_send(&stage.flow, MANY);
         expect_no_event(t, &stage);
         expect_messages_all(t, &stage);
+}
+
+static const struct replacement to_two[] = {
+    {"soft", {0, INFINITE}, {2, INFINITE}},
+    {"hard", {INFINITE, 0}, {INFINITE, 2}},
+    {"soft_from_infinite", {INFINITE, INFINITE}, {2, INFINITE}},
+    {"hard_from_infinite", {INFINITE, INFINITE}, {INFINITE, 2}},
+};
+
+FAMILY(ep_set_watermark, raised_armed, to_two)
+{
+        require_unreaped_counted(t);
+
+        struct stage stage = stage_replaced(t, row);
+
+        flow_deliver(t, &stage.flow, 2);
+        expect_no_event(t, &stage);
+        flow_send(&stage.flow, 1);
+        if (row->second.soft == 2)
+                expect_async_event(stage.flow.ep);
+        else
+                expect_broken(t, &stage);
 }
 
 static const struct replacement to_lower[] = {

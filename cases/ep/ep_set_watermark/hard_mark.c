@@ -18,6 +18,24 @@ CASE(ep_set_watermark, hard_exceeded)
         }
 }
 
+/* By whichever event, as of any connection that ends. */
+CASE(ep_set_watermark, hard_ends_other)
+{
+        EACH_EP_ROUTE (route, DAT_EP_STATE_CONNECTED) {
+                struct stage stage = stage_by(t, route);
+                DAT_EVENT_NUMBER number;
+
+                expect_set(t, stage.flow.ep, INFINITE, 0);
+                flow_send(&stage.flow, 1);
+                expect_broken(t, &stage);
+
+                number = peer_wait_event(stage.flow.end).number;
+                expect_that(number == DAT_CONNECTION_EVENT_DISCONNECTED ||
+                                number == DAT_CONNECTION_EVENT_BROKEN,
+                            "the other end has event 0x%x, and not that of the end", number);
+        }
+}
+
 CASE(ep_set_watermark, hard_wakes)
 {
         struct stage stage = ep_set_watermark_stage_set(t);

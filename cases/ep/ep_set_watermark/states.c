@@ -220,6 +220,52 @@ FAMILY(ep_set_watermark, hard_anew, again)
         }
 }
 
+/* The EP is connected anew, and no mark is set since. */
+static void reconnect(struct test *t, struct stage *stage)
+{
+        flow_break(t, &stage->flow);
+        reset_stage(t, stage);
+        connect_stage(t, stage);
+}
+
+static const struct kept_mark {
+        const char *id;
+        struct pair marks;
+} kept_marks[] = {
+    {"soft", {0, INFINITE}},
+    {"hard", {INFINITE, 0}},
+};
+
+/* The first connection ends before a mark of it is exceeded (EP-46). */
+FAMILY(ep_set_watermark, kept_for_next_connection, kept_marks)
+{
+        struct stage stage = stage_marked(t, row->marks.soft, row->marks.hard);
+
+        expect_no_event(t, &stage);
+        reconnect(t, &stage);
+        expect_no_event(t, &stage);
+
+        flow_send(&stage.flow, 1);
+        if (row->marks.soft == 0)
+                expect_async_event(stage.flow.ep);
+        else
+                expect_broken(t, &stage);
+}
+
+CASE(ep_set_watermark, soft_once_though_reconnected)
+{
+        struct stage stage = stage_marked(t, 0, INFINITE);
+
+        flow_send(&stage.flow, 1);
+        expect_async_event(stage.flow.ep);
+        reconnect(t, &stage);
+
+        flow_deliver(t, &stage.flow, 3);
+        expect_quiet(async_evd(t));
+        expect_messages_all(t, &stage);
+        expect_quiet(async_evd(t));
+}
+
 /*
  * What the marks leave as it was
  */
