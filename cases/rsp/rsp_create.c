@@ -305,10 +305,10 @@ FAMILY(rsp_create, after_reset, reuses)
         row->reuse(t, &loop);
 }
 
-FAMILY(rsp_create, in_state, ep_states)
+static void reserve_by_route(struct test *t, const struct ep_route *route)
 {
         DAT_EVD_HANDLE evd = request_evd(t);
-        struct ep_held held = ep_hold(t, row->state);
+        struct ep_held held = ep_hold_by(t, route);
         struct loop loop = {.requests = evd, .passive = held.ep};
         struct peer_ep *end;
 
@@ -326,6 +326,12 @@ FAMILY(rsp_create, in_state, ep_states)
         expect_event(ep_connect_evd(t, held.ep), DAT_CONNECTION_EVENT_ESTABLISHED);
         peer_wait_connected(end);
         expect_peer_messages(t, end, held.ep);
+}
+
+FAMILY(rsp_create, in_state, ep_states)
+{
+        EACH_EP_ROUTE (route, row->state)
+                reserve_by_route(t, route);
 }
 
 CASE(rsp_create, refused_leaves_qualifier)
@@ -633,20 +639,28 @@ static DAT_RETURN make_row(void *arg)
         return DAT_SUCCESS;
 }
 
-/* Of the threads, the one that has the EP of that place in its row. */
-static int winner(struct test *t, const struct making makings[THREADS], int place)
+/* Of the threads, the one whose call at that place in its row was granted. */
+static int winner(struct test *t, const struct making makings[THREADS], int place,
+                  DAT_RETURN refused)
 {
         int made = -1;
 
         for (int i = 0; i < THREADS; i++) {
-                expect(makings[i].rets[place], DAT_SUCCESS, DAT_INVALID_STATE);
+                expect(makings[i].rets[place], DAT_SUCCESS, refused);
                 if (!dat_is(makings[i].rets[place], DAT_SUCCESS))
                         continue;
-                expect_that(made < 0, "two threads have made an RSP with one EP");
+                expect_that(made < 0, "two threads have made an RSP with one EP or qualifier");
                 made = i;
         }
-        expect_that(made >= 0, "no thread has made an RSP with an EP that is Unconnected");
+        expect_that(made >= 0, "no thread has made an RSP with an EP and a qualifier that are "
+                               "free");
         return made;
+}
+
+static void make_eps(struct test *t, DAT_EP_HANDLE eps[ROW])
+{
+        for (int i = 0; i < ROW; i++)
+                eps[i] = ep_with(t);
 }
 
 CASE(rsp_create, threads_with_one_ep)
@@ -656,9 +670,7 @@ CASE(rsp_create, threads_with_one_ep)
         struct stress stress = stress_of(t, 400);
         DAT_EP_HANDLE eps[ROW];
 
-        for (int i = 0; i < ROW; i++)
-                eps[i] = ep_with(t);
-
+        make_eps(t, eps);
         while (stress.met < MET && stress_round(&stress)) {
                 struct making makings[THREADS];
                 struct racer racers[THREADS];
@@ -672,12 +684,53 @@ CASE(rsp_create, threads_with_one_ep)
                 }
                 stress_met(&stress, race(racers, THREADS));
                 for (int i = 0; i < ROW; i++) {
-                        struct making *made = &makings[winner(t, makings, i)];
+                        struct making *made = &makings[winner(t, makings, i, DAT_INVALID_STATE)];
 
                         adopt(t, DAT_HANDLE_TYPE_RSP, made->rsps[i]);
                         expect_rsp(t, made->rsps[i], made->qual + (DAT_CONN_QUAL)i, eps[i], evd);
                         release(t, made->rsps[i]);
                 }
+        }
+        must_have_met(&stress);
+}
+
+/* The EPs of those that were refused stay Unconnected. */
+static void expect_one_made(struct test *t, struct making makings[THREADS], int place)
+{
+        int won = winner(t, makings, place, DAT_CONN_QUAL_IN_USE);
+        struct making *made = &makings[won];
+
+        adopt(t, DAT_HANDLE_TYPE_RSP, made->rsps[place]);
+        expect_rsp(t, made->rsps[place], made->qual + (DAT_CONN_QUAL)place, made->eps[place],
+                   made->evd);
+        for (int i = 0; i < THREADS; i++)
+                expect_ep_in(t, makings[i].eps[place],
+                             i == won ? DAT_EP_STATE_RESERVED : DAT_EP_STATE_UNCONNECTED);
+        release(t, made->rsps[place]);
+}
+
+CASE(rsp_create, threads_at_one_qualifier)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_CONN_QUAL first = point_qual(t);
+        struct stress stress = stress_of(t, 400);
+        DAT_EP_HANDLE eps[THREADS][ROW];
+
+        for (int i = 0; i < THREADS; i++)
+                make_eps(t, eps[i]);
+
+        while (stress.met < MET && stress_round(&stress)) {
+                struct making makings[THREADS];
+                struct racer racers[THREADS];
+
+                for (int i = 0; i < THREADS; i++) {
+                        makings[i] =
+                            (struct making){.ia = ia(t), .evd = evd, .qual = first, .eps = eps[i]};
+                        racers[i] = (struct racer){.call = make_row, .arg = &makings[i]};
+                }
+                stress_met(&stress, race(racers, THREADS));
+                for (int i = 0; i < ROW; i++)
+                        expect_one_made(t, makings, i);
         }
         must_have_met(&stress);
 }
