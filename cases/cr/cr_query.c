@@ -294,6 +294,24 @@ CASE(cr_query, own_parameters)
                 check_fields(t, &known[i], DAT_CR_FIELD_ALL);
 }
 
+/* Each is looked at when all have been asked about. */
+CASE(cr_query, results_stay)
+{
+        struct known known[POINTS];
+        DAT_CR_PARAM params[POINTS];
+        DAT_COUNT count = cap_at_limit(t, POINTS, DAT_HANDLE_TYPE_EP, 2);
+
+        known[0] = known_request(t);
+        for (int i = 1; i < count; i++)
+                known[i] = known_at(t, request_like(t, &known[0].request),
+                                    (unsigned char)(OF_REQUEST + 10 * i));
+        for (int i = 0; i < count; i++)
+                params[i] = queried(t, known[i].request.cr, DAT_CR_FIELD_ALL);
+
+        for (int i = 0; i < count; i++)
+                check_param(t, &known[i], &params[i], DAT_CR_FIELD_ALL);
+}
+
 CASE(cr_query, own_port)
 {
         struct known older = known_request(t);
