@@ -17,6 +17,8 @@ void rdma_completes_once(struct test *t, const struct rdma_kind *kind)
         expect(rdma_post_whole(t, &rdma, 77, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
         expect_rdma(t, &rdma, 77, LENGTH);
         expect_rdma_goes_on(t, &rdma);
+        expect_rdma_silent(t, ep_recv_evd(t, rdma.ep));
+        expect_rdma_silent(t, ep_connect_evd(t, rdma.ep));
 }
 
 /* The long ones come first: a short one behind them would overtake. */
