@@ -15,6 +15,7 @@ struct asked {
         DAT_PZ_HANDLE pz;
         struct info told[TURNS];
         struct broken_step broken; /* of the neighbour */
+        DAT_SRQ_HANDLE srq;        /* that the EP receives from; or null */
 };
 
 static DAT_RETURN query(void *arg, unsigned int i)
@@ -32,6 +33,16 @@ static DAT_RETURN post(void *arg, unsigned int i)
                                           DAT_COMPLETION_DEFAULT_FLAG);
 
         step_worked(&asked->broken, "dat_ep_post_recv", ret);
+        return ret;
+}
+
+static DAT_RETURN post_srq(void *arg, unsigned int i)
+{
+        struct asked *asked = arg;
+        DAT_LMR_TRIPLET segment = triplet(asked->own.buf, i * MESSAGE, MESSAGE);
+        DAT_RETURN ret = dat_srq_post_recv(asked->srq, 1, &segment, (DAT_DTO_COOKIE){.as_64 = i});
+
+        step_worked(&asked->broken, "dat_srq_post_recv", ret);
         return ret;
 }
 
@@ -68,6 +79,31 @@ static void check_told(struct test *t, const struct asked *asked, DAT_COUNT post
         }
         for (int i = 0; posted && i < TURNS; i++)
                 expect_idle_span(t, asked->told[i].span, posted);
+}
+
+/* The EP is Unconnected, and holds none of the receives that another thread posts to its SRQ. */
+CASE(ep_recv_query, beside_srq_post, BESIDE_DEADLINE)
+{
+        struct stress stress = stress_of(t, BESIDE_ROUNDS);
+        struct asked asked = {.own.buf = buf_with(t, .length = TURNS * MESSAGE)};
+
+        while (stress.met < BESIDE_MET && stress_round(&stress)) {
+                struct part parts[] = {{.turn = query, .arg = &asked},
+                                       {.turn = post_srq, .arg = &asked}};
+
+                asked.srq = srq_with(t, .max_recv_dtos = TURNS);
+                asked.own.ep = ep_with(t, .srq = asked.srq);
+                stress_met(&stress, beside(t, parts, 2, TURNS));
+                expect(parts[0].ret, DAT_SUCCESS);
+                must_have_worked(t, &asked.broken);
+                for (int i = 0; i < TURNS; i++) {
+                        expect_count(t, asked.told[i].count, 0);
+                        expect_count(t, asked.told[i].span, 0);
+                }
+                release(t, asked.own.ep);
+                release(t, asked.srq);
+        }
+        must_have_met(&stress);
 }
 
 FAMILY(ep_recv_query, beside, neighbours, BESIDE_DEADLINE)

@@ -27,6 +27,17 @@ static void srq_ep_was_marked(struct test *t, struct queue *queue, struct flow *
         expect_traffic(t, queue, flow, POSTS);
 }
 
+/* Two messages are unreaped when the third one breaks the connection. */
+static void srq_ep_was_broken(struct test *t, struct queue *queue, struct flow *flow)
+{
+        must(dat_ep_set_watermark(flow->ep, DAT_WATERMARK_INFINITE, 2));
+        queue_post(t, queue, POSTS);
+        flow_deliver(t, flow, 2);
+        flow_send(flow, 1);
+        must_event(ep_connect_evd(t, flow->ep), DAT_CONNECTION_EVENT_BROKEN);
+        settle(t);
+}
+
 static void srq_was_marked(struct test *t, struct queue *queue, struct flow *flow)
 {
         queue_post(t, queue, POSTS);
@@ -151,6 +162,7 @@ static const struct srq_history {
 } srq_histories[] = {
     {"resized", srq_was_resized},
     {"soft_mark", srq_ep_was_marked},
+    {"hard_mark", srq_ep_was_broken},
     {"low_mark", srq_was_marked},
     {"reset", srq_ep_was_reset},
     {"reconnected", srq_ep_was_reconnected},
