@@ -147,6 +147,18 @@ CASE(ep_set_watermark, plain_ep)
         expect_quiet(async_evd(t));
 }
 
+FAMILY(ep_set_watermark, plain_in_state, consumer_ep_states)
+{
+        EACH_EP_ROUTE (route, row->state) {
+                DAT_EP_HANDLE ep = ep_by(t, route);
+                DAT_EP_STATE before = ep_state(t, ep);
+
+                expect(dat_ep_set_watermark(ep, 4, 4), DAT_SUCCESS, DAT_MODEL_NOT_SUPPORTED);
+                expect_ep_state_kept(t, ep, before);
+        }
+        expect_quiet(async_evd(t));
+}
+
 LEGAL(ep_set_watermark)
 {
         call->ep_handle = ep_with(t, .srq = srq_with(t));

@@ -65,6 +65,37 @@ CASE(ep_set_watermark, own_receives_only)
         expect_no_event(t, &stage);
 }
 
+static const struct shared_mark {
+        const char *id;
+        DAT_COUNT soft;
+        DAT_COUNT hard;
+} shared_marks[] = {
+    {"soft", 2, INFINITE},
+    {"hard", INFINITE, 2},
+};
+
+/* More of another EP are unreaped on the EVD of both, and are reaped first. */
+FAMILY(ep_set_watermark, own_receives_on_shared_evd, shared_marks)
+{
+        require_unreaped_counted(t);
+
+        struct stage stage = stage_marked(t, row->soft, row->hard);
+        struct flow other = flow_open(t, &stage.queue, stage.flow.evd);
+
+        flow_deliver(t, &other, 4);
+        expect_no_event(t, &stage);
+        flow_send(&stage.flow, 2);
+        settle(t);
+        expect_no_event(t, &stage);
+        expect_messages(t, &stage.queue, &other, 4);
+        expect_no_event(t, &stage);
+        flow_send(&stage.flow, 1);
+        if (row->soft == 2)
+                expect_async_event(stage.flow.ep);
+        else
+                expect_broken(t, &stage);
+}
+
 CASE(ep_set_watermark, each_ep_its_own)
 {
         struct stage stage = stage_marked(t, 0, INFINITE);

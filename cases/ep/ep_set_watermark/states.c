@@ -106,10 +106,10 @@ static const struct ep_state_row before_connection[] = {
 };
 
 /* Marks that are set before the EP is connected, or connected anew; that is what follows. */
-static struct stage stage_marked_in(struct test *t, DAT_EP_STATE state, struct pair marks)
+static struct stage stage_marked_by(struct test *t, const struct ep_route *route, struct pair marks)
 {
         struct stage stage = {.queue = queue_with(t, POSTS)};
-        DAT_EP_HANDLE ep = ep_in(t, state, .srq = stage.queue.srq);
+        DAT_EP_HANDLE ep = ep_by(t, route, .srq = stage.queue.srq);
 
         queue_post(t, &stage.queue, POSTS);
         expect_set(t, ep, marks.soft, marks.hard);
@@ -117,29 +117,35 @@ static struct stage stage_marked_in(struct test *t, DAT_EP_STATE state, struct p
         stage.flow = (struct flow){
             .ep = ep,
             .evd = ep_recv_evd(t, ep),
-            .end = expect_goes_on(ep, state),
+            .end = expect_goes_on(ep, route->state),
             .length = MESSAGE,
         };
         stage.ahead = held_ahead(t, &stage);
         return stage;
 }
 
-FAMILY(ep_set_watermark, soft_before_connection, before_connection)
+FAMILY(ep_set_watermark, soft_before_connection, before_connection, DEADLINE_MS(20000))
 {
-        struct stage stage = stage_marked_in(t, row->state, (struct pair){0, INFINITE});
+        EACH_EP_ROUTE (route, row->state) {
+                struct stage stage = stage_marked_by(t, route, (struct pair){0, INFINITE});
 
-        expect_no_event(t, &stage);
-        flow_send(&stage.flow, 1);
-        expect_async_event(stage.flow.ep);
+                if (route == ep_route_first(t, row->state))
+                        expect_no_event(t, &stage);
+                flow_send(&stage.flow, 1);
+                expect_async_event(stage.flow.ep);
+        }
 }
 
-FAMILY(ep_set_watermark, hard_before_connection, before_connection)
+FAMILY(ep_set_watermark, hard_before_connection, before_connection, DEADLINE_MS(20000))
 {
-        struct stage stage = stage_marked_in(t, row->state, (struct pair){INFINITE, 0});
+        EACH_EP_ROUTE (route, row->state) {
+                struct stage stage = stage_marked_by(t, route, (struct pair){INFINITE, 0});
 
-        expect_no_event(t, &stage);
-        flow_send(&stage.flow, 1);
-        expect_broken(t, &stage);
+                if (route == ep_route_first(t, row->state))
+                        expect_no_event(t, &stage);
+                flow_send(&stage.flow, 1);
+                expect_broken(t, &stage);
+        }
 }
 
 /* The EP, which is Disconnected, gives back what it has, and is reset. */
