@@ -2,6 +2,7 @@
 #include "cases/srq/shared/queue.h"
 #include "case/ep_attr.h"
 #include "case/limits.h"
+#include "cases/evd/shared/dispatcher.h"
 #include "cases/shared/rmr.h"
 
 #include <limits.h>
@@ -416,6 +417,7 @@ void arm_mark(struct test *t, struct armed *armed, DAT_COUNT mark)
 
 int reap_disconnected(struct test *t, struct queue *queue, struct flow *flow)
 {
+        bool overflows = flow->overflows;
         int flushed = 0;
         DAT_EVENT event;
 
@@ -430,15 +432,21 @@ int reap_disconnected(struct test *t, struct queue *queue, struct flow *flow)
                         check_message(t, queue, flow, 1, dto);
                         continue;
                 }
-                expect_eq(dto->status, DAT_DTO_ERR_FLUSHED);
+                if (overflows) {
+                        expect_eq(dto->status, DAT_DTO_ERR_LOCAL_LENGTH);
+                        overflows = false;
+                } else {
+                        expect_eq(dto->status, DAT_DTO_ERR_FLUSHED);
+                        flushed++;
+                }
                 expect_that(flow_of(t, queue, flow, 1, dto->ep_handle) != NULL,
-                            "the flushed receive is of another EP");
+                            "the failed receive is of another EP");
                 expect_that(slot < SLOTS && (queue->posted >> slot & 1),
                             "cookie %#llx, which is not posted or came back before",
                             (unsigned long long)dto->user_cookie.as_64);
                 queue->posted &= ~(UINT64_C(1) << slot);
-                flushed++;
         }
+        expect_that(!overflows, "the receive of a message that was too long did not complete");
         return flushed;
 }
 
@@ -505,6 +513,125 @@ void vain_turn(struct test *t, const struct queue *queue, const struct flow *flo
         DAT_RETURN ret = ask_in_vain(t, queue, flow, turn);
 
         must_that(!dat_is(ret, DAT_SUCCESS), "what must be refused was granted, in turn %d", turn);
+}
+
+/* Of an EVD and its CNO: what is not granted is for other pages, but the EVD must stay waitable. */
+static void calm_evd_turn(struct test *t, DAT_EVD_HANDLE evd, int turn)
+{
+        DAT_EVD_PARAM param = {.evd_qlen = 0};
+        DAT_CNO_HANDLE cno;
+
+        switch (turn) {
+        case 0:
+                must(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param));
+                (void)dat_evd_resize(evd, 2 * param.evd_qlen);
+                break;
+        case 1:
+                (void)dat_evd_disable(evd);
+                must(dat_evd_enable(evd));
+                break;
+        case 2:
+                (void)dat_evd_set_unwaitable(evd);
+                must(dat_evd_clear_unwaitable(evd));
+                break;
+        default:
+                cno = cno_new(t);
+                must(dat_evd_modify_cno(evd, cno));
+                must(dat_evd_modify_cno(evd, DAT_HANDLE_NULL));
+                release(t, cno);
+        }
+}
+
+/* Of the EP, or of another one. */
+static void calm_ep_turn(struct test *t, const struct queue *queue, const struct flow *flow,
+                         int turn)
+{
+        DAT_CONTEXT context = {.as_64 = UINT64_MAX};
+        DAT_EP_PARAM param;
+        DAT_EP_STATE state;
+        DAT_BOOLEAN idle[2];
+        DAT_COUNT counts[2];
+
+        switch (turn) {
+        case 0:
+                must(dat_ep_query(flow->ep, DAT_EP_FIELD_ALL, &param));
+                (void)dat_ep_get_status(flow->ep, &state, &idle[0], &idle[1]);
+                break;
+        case 1:
+                (void)dat_ep_recv_query(flow->ep, &counts[0], &counts[1]);
+                break;
+        case 2:
+                (void)dat_ep_set_watermark(flow->ep, DAT_WATERMARK_INFINITE,
+                                           DAT_WATERMARK_INFINITE);
+                break;
+        case 3:
+                (void)dat_set_consumer_context(flow->ep, context);
+                (void)dat_set_consumer_context(queue->srq, context);
+                break;
+        case 4:
+                release(t, ep_with(t));
+                break;
+        default:
+                release(t, ep_with(t, .srq = queue->srq));
+        }
+}
+
+/* Of memory and zones. */
+static void calm_memory_turn(struct test *t, const struct queue *queue, int turn)
+{
+        DAT_LMR_TRIPLET segment = triplet(queue->buf, 0, queue->length);
+        DAT_RMR_HANDLE rmr;
+        DAT_LMR_PARAM param;
+
+        switch (turn) {
+        case 0:
+                (void)dat_lmr_query(queue->buf->lmr, DAT_LMR_FIELD_ALL, &param);
+                release(t, buf_with(t));
+                break;
+        case 1:
+                rmr = rmr_if_any(t, pz(t));
+                if (rmr != DAT_HANDLE_NULL)
+                        release(t, rmr);
+                break;
+        case 2:
+                release(t, pz_new(t));
+                break;
+        default:
+                (void)dat_lmr_sync_rdma_read(ia(t), &segment, 1);
+                (void)dat_lmr_sync_rdma_write(ia(t), &segment, 1);
+        }
+}
+
+/* Of the SRQ, or of another one. */
+static void calm_srq_turn(struct test *t, const struct queue *queue, int turn)
+{
+        struct queue other;
+
+        switch (turn) {
+        case 0:
+                must(dat_srq_resize(queue->srq, srq_size(t, queue->srq)));
+                break;
+        case 1:
+                release(t, srq_with(t));
+                break;
+        default:
+                other = queue_with(t, 4);
+                (void)post_slot(&other, 0);
+                (void)dat_srq_resize(other.srq, 3);
+                release(t, other.srq);
+        }
+}
+
+void calm_turn(struct test *t, const struct queue *queue, const struct flow *flow, int turn)
+{
+        if (turn < 4)
+                calm_evd_turn(t, flow->evd, turn);
+        else if (turn < 10)
+                calm_ep_turn(t, queue, flow, turn - 4);
+        else if (turn < 14)
+                calm_memory_turn(t, queue, turn - 10);
+        else
+                calm_srq_turn(t, queue, turn - 14);
 }
 
 struct armed queue_armed(struct test *t, int posts, DAT_COUNT mark)

@@ -40,6 +40,7 @@ struct flow {
         size_t length;
         uint64_t sent;
         uint64_t received;
+        bool overflows; /* its last message is longer than its receive, which fails */
 };
 
 /* A queue of `slots` receives of `length` bytes, on an SRQ made for `size`; with MESSAGE and SLOTS.
@@ -132,6 +133,13 @@ void evd_turn(struct test *t, DAT_EVD_HANDLE evd, int turn);
  */
 #define VAIN_TURNS 10
 void vain_turn(struct test *t, const struct queue *queue, const struct flow *flow, int turn);
+
+/*
+ * Calls about objects around a queue with a connected EP, one turn after another. They can be
+ * granted, take no receive, reap no completion and set no mark.
+ */
+#define CALM_TURNS 17
+void calm_turn(struct test *t, const struct queue *queue, const struct flow *flow, int turn);
 
 /* The peer ends the connection; the EP is Disconnected, and its event taken. */
 void flow_break(struct test *t, const struct flow *flow);

@@ -119,6 +119,26 @@ CASE(srq_post_recv, many_eps)
         }
 }
 
+/* The messages of two EPs on one EVD have lengths of their own. */
+CASE(srq_post_recv, length_of_each_ep)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EVD_HANDLE evd = evd_with(t);
+        struct flow flows[2] = {flow_open(t, &queue, evd), flow_open(t, &queue, evd)};
+        size_t lengths[2] = {7, 50};
+
+        expect_posts(t, &queue, 8);
+        for (int i = 0; i < 8; i++)
+                peer_send(flows[i % 2].end, .length = lengths[i % 2] + (size_t)i / 2);
+        for (int i = 0; i < 8; i++) {
+                DAT_DTO_COMPLETION_EVENT_DATA dto = expect_dto(evd);
+                int which = dto.ep_handle == flows[1].ep;
+
+                expect_that(dto.ep_handle == flows[which].ep, "the completion is of another EP");
+                expect_eq(dto.transfered_length, lengths[which]++);
+        }
+}
+
 /* The message was too long. The EP that has its connection later is asked first. */
 CASE(srq_post_recv, failed_completion_names_ep)
 {
@@ -351,6 +371,37 @@ static void make_requests(struct test *t, struct queue *queue, struct flow *flow
         *flow = flow_with_requests(t, queue);
 }
 
+/* The EP that the receives serve was there when they were posted, and is connected then. */
+static void connect_later(struct test *t, struct queue *queue, struct flow *flow)
+{
+        DAT_EP_HANDLE ep = ep_with(t, .srq = queue->srq);
+
+        flow_break(t, flow);
+        expect_posts(t, queue, 3);
+        *flow = (struct flow){
+            .ep = ep, .evd = ep_recv_evd(t, ep), .end = must_connect(ep), .length = queue->length};
+}
+
+/* What its EP did not take stays for its next connection. */
+static void leave_at_reset(struct test *t, struct queue *queue, struct flow *flow)
+{
+        expect_posts(t, queue, 4);
+        expect_traffic(t, queue, flow, 1);
+        flow_break(t, flow);
+        reap_disconnected(t, queue, flow);
+        must(dat_ep_reset(flow->ep));
+        flow->end = must_connect(flow->ep);
+        flow->sent = 0;
+        flow->received = 0;
+}
+
+static void call_calmly(struct test *t, struct queue *queue, struct flow *flow)
+{
+        expect_posts(t, queue, 1);
+        for (int turn = 0; turn < CALM_TURNS; turn++)
+                calm_turn(t, queue, flow, turn);
+}
+
 static const struct situation situations[] = {
     {"completions_unreaped", leave_unreaped},
     {"message_waiting", let_message_wait},
@@ -364,6 +415,9 @@ static const struct situation situations[] = {
     {"all_freed", free_all},
     {"calls_in_vain", call_in_vain},
     {"requests_made", make_requests},
+    {"ep_connected_later", connect_later},
+    {"left_at_reset", leave_at_reset},
+    {"calls_granted", call_calmly},
 };
 
 static const struct situation mark_situations[] = {

@@ -2,6 +2,7 @@
 /* dat_srq_post_recv: cookies. */
 #include "cases/ep/shared/endpoint.h"
 #include "cases/ep/shared/segment.h"
+#include "cases/shared/rounds.h"
 #include "cases/srq/shared/queue.h"
 #include "cases/srq/srq_post_recv/fixtures.h"
 #include "clauses/srq_post_recv.h"
@@ -83,6 +84,25 @@ CASE(srq_post_recv, many_in_turn)
         expect_quiet(flow.evd);
 }
 
+#define EACH_ROUND 4 /* receives */
+
+/* Each round fills the queue, has as many receives refused, and uses all. */
+CASE(srq_post_recv, leaves_nothing, ROUNDS_DEADLINE)
+{
+        struct queue queue = queue_with(t, EACH_ROUND);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct rounds rounds = rounds_slow(t, DAT_HANDLE_TYPE_CR, 1);
+        DAT_LMR_TRIPLET segment = triplet(queue.buf, 0, MESSAGE);
+
+        while (rounds_next(&rounds)) {
+                expect_posts(t, &queue, EACH_ROUND);
+                for (int i = 0; i < EACH_ROUND; i++)
+                        (void)dat_srq_post_recv(queue.srq, -1, &segment, COOKIE);
+                expect_traffic(t, &queue, &flow, EACH_ROUND);
+        }
+        expect_no_leak(&rounds);
+}
+
 CASE(srq_post_recv, same_cookie)
 {
         struct queue queue = queue_with(t, 8);
@@ -99,6 +119,14 @@ CASE(srq_post_recv, same_cookie)
         for (int i = 0; i < 4; i++)
                 expect_eq(expect_dto(flow.evd).user_cookie.as_64, 5);
         expect_quiet(flow.evd);
+        for (uint64_t message = 0; message < 4; message++) {
+                int found = 0;
+
+                for (size_t slot = 0; slot < 4; slot++)
+                        found += message_holds(queue.buf->addr + slot * MESSAGE, MESSAGE, message);
+                expect_that(found == 1, "message %llu is in the memory of %d receives",
+                            (unsigned long long)message, found);
+        }
 }
 
 CASE(srq_post_recv, cookie_of_its_receive)

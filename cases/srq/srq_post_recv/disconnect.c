@@ -7,31 +7,73 @@
 
 #define DISCONNECTS 4
 
-static void end_abruptly(struct test *t, struct flow *flow)
+static void end_abruptly(struct test *t, struct queue *queue, struct flow *flow)
 {
+        (void)queue;
         must(dat_ep_disconnect(flow->ep, DAT_CLOSE_ABRUPT_FLAG));
         must_event(ep_connect_evd(t, flow->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
-static void end_gracefully(struct test *t, struct flow *flow)
+static void end_gracefully(struct test *t, struct queue *queue, struct flow *flow)
 {
+        (void)queue;
         must(dat_ep_disconnect(flow->ep, DAT_CLOSE_GRACEFUL_FLAG));
         must_event(ep_connect_evd(t, flow->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
-static void end_by_peer(struct test *t, struct flow *flow)
+static void end_by_peer(struct test *t, struct queue *queue, struct flow *flow)
 {
+        (void)queue;
         peer_disconnect(flow->end, DAT_CLOSE_ABRUPT_FLAG);
         must_event(ep_connect_evd(t, flow->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
+/* Which event tells of a connection that failed is for other pages. */
+static void must_be_gone(struct test *t, const struct flow *flow)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        must(dat_evd_wait(ep_connect_evd(t, flow->ep), event_timeout(t), 1, &event, &more));
+        must_that(ep_state(t, flow->ep) == DAT_EP_STATE_DISCONNECTED,
+                  "the EP is not Disconnected after a failure");
+}
+
+/* A message that is longer than its receive. */
+static void end_by_receive(struct test *t, struct queue *queue, struct flow *flow)
+{
+        queue_post(t, queue, 1);
+        peer_send(flow->end, .length = flow->length + 1, .first = flow->sent);
+        flow->overflows = true;
+        must_be_gone(t, flow);
+}
+
+/* An RDMA write to memory that the peer has not. */
+static void end_by_request(struct test *t, struct queue *queue, struct flow *flow)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_RMR_TRIPLET remote = {.rmr_context = 0x5a5a5a5a, .segment_length = MESSAGE};
+
+        (void)queue;
+        must(dat_ep_post_rdma_write(flow->ep, 1, &segment, COOKIE, &remote,
+                                    DAT_COMPLETION_DEFAULT_FLAG));
+        must_be_gone(t, flow);
+}
+
 static const struct ending {
         const char *id;
-        void (*end)(struct test *t, struct flow *flow);
+        void (*end)(struct test *t, struct queue *queue, struct flow *flow);
 } endings[] = {
     {"abrupt", end_abruptly},
     {"graceful", end_gracefully},
     {"by_peer", end_by_peer},
+};
+
+/* The same, and those by a failure. */
+static const struct ending all_endings[] = {
+    {"abrupt", end_abruptly},           {"graceful", end_gracefully},
+    {"by_peer", end_by_peer},           {"failed_receive", end_by_receive},
+    {"failed_request", end_by_request},
 };
 
 /*
@@ -53,7 +95,7 @@ static int most_taken(struct test *t, const struct queue *queue, const struct fl
         return -1;
 }
 
-FAMILY(srq_post_recv, disconnect_leaves_others, endings)
+FAMILY(srq_post_recv, disconnect_leaves_others, all_endings)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -63,7 +105,7 @@ FAMILY(srq_post_recv, disconnect_leaves_others, endings)
         expect_posts(t, &queue, 8);
         expect_traffic(t, &queue, &flow, 2);
         most = most_taken(t, &queue, &flow);
-        row->end(t, &flow);
+        row->end(t, &queue, &flow);
 
         flushed = reap_disconnected(t, &queue, &flow);
         expect_that(most < 0 || flushed <= most,
@@ -74,7 +116,23 @@ FAMILY(srq_post_recv, disconnect_leaves_others, endings)
                 note(t, "an idle EP had taken all receives, and was not asked to tell");
 }
 
-FAMILY(srq_post_recv, disconnect_counted, endings)
+/* Its connection had not ended. What it took ahead of messages may end with it. */
+CASE(srq_post_recv, ep_freed_leaves_others)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        expect_posts(t, &queue, 8);
+        expect_traffic(t, &queue, &flow, 2);
+        if (most_taken(t, &queue, &flow) != 0)
+                end_noted(t, "an EP took receives ahead of messages, or tells nothing of them");
+        release(t, flow.ep);
+
+        expect_quiet(flow.evd);
+        expect_rest_usable(t, &queue);
+}
+
+FAMILY(srq_post_recv, disconnect_counted, all_endings)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -83,7 +141,7 @@ FAMILY(srq_post_recv, disconnect_counted, endings)
 
         expect_posts(t, &queue, 8);
         expect_traffic(t, &queue, &flow, 2);
-        row->end(t, &flow);
+        row->end(t, &queue, &flow);
         reap_disconnected(t, &queue, &flow);
 
         rest = __builtin_popcountll(queue.posted);
@@ -94,7 +152,7 @@ FAMILY(srq_post_recv, disconnect_counted, endings)
 }
 
 /* Whichever way the EP was connected. */
-FAMILY(srq_post_recv, disconnect_keeps_completions, endings)
+FAMILY(srq_post_recv, disconnect_keeps_completions, all_endings)
 {
         struct queue queue = queue_with(t, 8);
 
@@ -103,9 +161,11 @@ FAMILY(srq_post_recv, disconnect_keeps_completions, endings)
 
                 expect_posts(t, &queue, 4);
                 flow_deliver(t, &flow, 4);
-                row->end(t, &flow);
+                row->end(t, &queue, &flow);
 
                 expect_messages(t, &queue, &flow, 4);
+                if (flow.overflows)
+                        reap_disconnected(t, &queue, &flow);
                 expect_quiet(flow.evd);
         }
 }
@@ -122,7 +182,7 @@ FAMILY(srq_post_recv, disconnect_under_traffic, endings)
                 expect_posts(t, &queue, 12 - __builtin_popcountll(queue.posted));
                 flow_send(&flow, 6);
                 expect_messages(t, &queue, &flow, 1);
-                row->end(t, &flow);
+                row->end(t, &queue, &flow);
                 flushed += reap_disconnected(t, &queue, &flow);
         }
         record(t, "%d receives were flushed in %d disconnects", flushed, DISCONNECTS);
@@ -138,7 +198,7 @@ CASE(srq_post_recv, disconnect_flushes_half_received)
         expect_posts(t, &queue, 2);
         flows_hold(t, &queue, &flow, 1);
         uint64_t taken = message_holds(queue.buf->addr, MESSAGE, 0) ? 0 : 1;
-        end_abruptly(t, &flow);
+        end_abruptly(t, &queue, &flow);
         must_be_coming(t, &queue, &flow, 1);
 
         reap_disconnected(t, &queue, &flow);

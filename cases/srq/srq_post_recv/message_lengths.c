@@ -77,6 +77,36 @@ CASE(srq_post_recv, segment_without_length)
                     "the segments around the one without length do not hold the message");
 }
 
+/* The segment without length, at either end of four, or alone. */
+static const struct wrong no_lengths[] = {
+    {"first", SEGMENTS, 0},
+    {"last", SEGMENTS, SEGMENTS - 1},
+    {"only", 1, 0},
+};
+
+FAMILY(srq_post_recv, segment_without_length_at, no_lengths)
+{
+        struct vector vector = vector_with(t);
+        DAT_SRQ_HANDLE srq = srq_for_vectors(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+        size_t before = row->at ? VECTOR_LENGTH - places[row->at].length : 0;
+        size_t length = row->segments == 1 ? 0 : VECTOR_LENGTH - places[row->at].length;
+        unsigned char flat[VECTOR_LENGTH];
+
+        vector.iov[row->at].segment_length = 0;
+        if (!dat_is(expect_may(dat_srq_post_recv(srq, row->segments, vector.iov, COOKIE),
+                               DAT_SUCCESS, DAT_INVALID_PARAMETER),
+                    DAT_SUCCESS))
+                return;
+        peer_send(peer_connect(peer(t), ep), .length = length, .empty = length == 0);
+        expect_eq(expect_dto(ep_recv_evd(t, ep)).transfered_length, length);
+        gather(&vector, flat);
+        expect_that(untouched(flat + before, places[row->at].length) == places[row->at].length,
+                    "a segment without length was written");
+        expect_that(message_holds(before ? flat : flat + places[row->at].length, length, 0),
+                    "the other segments do not hold the message");
+}
+
 /*
  * Messages that are too long
  */
