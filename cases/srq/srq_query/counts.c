@@ -9,6 +9,7 @@
 #include "clauses/srq_query.h"
 
 #define LONG_MESSAGE ((size_t)128 * 1024) /* bytes */
+#define IN_TURN      33                   /* times 16 receives */
 
 /* The steps of the page's example: 3 receives posted, a message there, its completion reaped. */
 static const struct step {
@@ -199,6 +200,43 @@ FAMILY(srq_query, outstanding_reaped_by, takings)
                 must(row->take(flow.evd, left, &event));
         }
         expect_count(t, outstanding(t, queue.srq), 0);
+}
+
+/* The completion goes to a thread that waits for it when it comes. */
+CASE(srq_query, outstanding_reaped_by_waiter)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 3);
+        for (DAT_COUNT left = 3; left > 0; left--) {
+                struct waiter *waiter = wait_on_evd(t, flow.evd, DAT_TIMEOUT_INFINITE, 1);
+
+                must_wait(waiter);
+                expect_count(t, outstanding(t, queue.srq), left);
+                flow_send(&flow, 1);
+                must(must_awake(waiter).ret);
+                expect_count(t, outstanding(t, queue.srq), left - 1);
+        }
+}
+
+#define UNREAPED 40
+
+CASE(srq_query, counts_of_many_unreaped)
+{
+        struct queue queue = queue_with(t, UNREAPED + 3);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, UNREAPED + 3);
+        flow_deliver(t, &flow, UNREAPED);
+        for (DAT_COUNT left = UNREAPED; left >= 0; left--) {
+                DAT_SRQ_PARAM param = srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_ALL);
+
+                expect_available(t, param.available_dto_count, &flow, 1, 3);
+                expect_count(t, param.outstanding_dto_count, left + 3);
+                if (left > 0)
+                        expect_messages(t, &queue, &flow, 1);
+        }
 }
 
 CASE(srq_query, available_are_taken)
@@ -606,6 +644,93 @@ static struct past had_graceful_end(struct test *t)
         return past;
 }
 
+/* More receives one after the other than a byte counts, and twice as many. */
+static struct past had_many_in_turn(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 16), 1);
+
+        for (int turn = 0; turn < IN_TURN; turn++) {
+                expect_posts(t, &past.queue, 16);
+                expect_traffic(t, &past.queue, &past.flows[0], 16);
+        }
+        expect_posts(t, &past.queue, 3);
+        past.left = 3;
+        return past;
+}
+
+/* More receives than the SRQ had places at first. */
+static struct past had_growth(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+        DAT_COUNT size = srq_size(t, past.queue.srq);
+        DAT_COUNT grown = srq_size_above(t, past.queue.srq, 8);
+
+        must(dat_srq_resize(past.queue.srq, grown));
+        for (past.left = 0; past.left < grown && past.left <= size + 4; past.left++)
+                expect_room(t, &past.queue, 1);
+        return past;
+}
+
+/* Its message was there before it, and took it when it was posted. */
+static struct past had_message_waiting(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        flow_send(&past.flows[0], 1);
+        settle(t);
+        expect_posts(t, &past.queue, 1);
+        expect_messages(t, &past.queue, &past.flows[0], 1);
+        expect_posts(t, &past.queue, 3);
+        past.left = 3;
+        return past;
+}
+
+/* Its connection had not ended; of an EP that took receives ahead, these may end with it. */
+static struct past had_connected_ep_freed(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        expect_posts(t, &past.queue, 5);
+        expect_traffic(t, &past.queue, &past.flows[0], 2);
+        if (taken_ahead(t, past.flows, 1) != 0 || available(t, past.queue.srq) != 3)
+                end_noted(t, "an EP took receives ahead of messages, or tells nothing of them");
+        release(t, past.flows[--past.flow_count].ep);
+        past.left = 3;
+        return past;
+}
+
+static struct past had_granted_calls(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        expect_posts(t, &past.queue, 4);
+        for (int turn = 0; turn < CALM_TURNS; turn++)
+                calm_turn(t, &past.queue, &past.flows[0], turn);
+        expect_traffic(t, &past.queue, &past.flows[0], 1);
+        past.left = 3;
+        return past;
+}
+
+/* An RDMA write of the EP's failed, and its connection ended. */
+static struct past had_failed_request(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+        DAT_LMR_TRIPLET segment = triplet(past.queue.buf, 0, MESSAGE);
+        DAT_RMR_TRIPLET remote = {.rmr_context = 0x5a5a5a5a, .segment_length = MESSAGE};
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        expect_posts(t, &past.queue, 5);
+        expect_traffic(t, &past.queue, &past.flows[0], 2);
+        must(dat_ep_post_rdma_write(past.flows[0].ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                                    &remote, DAT_COMPLETION_DEFAULT_FLAG));
+        must(dat_evd_wait(ep_connect_evd(t, past.flows[0].ep), event_timeout(t), 1, &event, &more));
+        settle(t);
+        past.left = 3;
+        reap_rest(&past);
+        return past;
+}
+
 static const struct history {
         const char *id;
         struct past (*make)(struct test *t);
@@ -628,6 +753,12 @@ static const struct history {
     {"shared_evd", had_shared_evd},
     {"vain_calls", had_vain_calls},
     {"graceful_end", had_graceful_end},
+    {"many_in_turn", had_many_in_turn},
+    {"growth", had_growth},
+    {"message_waiting", had_message_waiting},
+    {"connected_ep_freed", had_connected_ep_freed},
+    {"granted_calls", had_granted_calls},
+    {"failed_request", had_failed_request},
 };
 
 FAMILY(srq_query, available_after, histories)
