@@ -199,6 +199,40 @@ CASE(srq_set_lw, event_by_several_eps)
         expect_mark_event(t, &armed);
 }
 
+/* Whichever way the EP was connected. */
+CASE(srq_set_lw, event_by_each_route)
+{
+        EACH_EP_ROUTE (route, DAT_EP_STATE_CONNECTED) {
+                struct armed armed = {.queue = queue_with(t, 8)};
+
+                armed.flow = flow_by(t, &armed.queue, route);
+                queue_post(t, &armed.queue, 4);
+                arm_mark(t, &armed, 4);
+                flow_deliver(t, &armed.flow, 1);
+                expect_mark_event(t, &armed);
+                expect_quiet(async_evd(t));
+        }
+}
+
+/* A message that has no bytes, or more than its receive. */
+static const struct odd_message {
+        const char *id;
+        bool empty;
+} odd_messages[] = {
+    {"empty", true},
+    {"too_long", false},
+};
+
+FAMILY(srq_set_lw, event_by_message, odd_messages)
+{
+        struct armed armed = armed_with(t, 4, 4);
+
+        peer_send(armed.flow.end, .length = row->empty ? 0 : MESSAGE + 1, .empty = row->empty);
+        must_event(armed.flow.evd, DAT_DTO_COMPLETION_EVENT);
+
+        expect_mark_event(t, &armed);
+}
+
 CASE(srq_set_lw, event_on_async_evd_alone)
 {
         struct armed armed = armed_with(t, 4, 4);

@@ -107,6 +107,13 @@ static void make_ep(struct test *t, struct armed *armed)
         (void)ep_with(t, .srq = armed->queue.srq);
 }
 
+static void call_calmly(struct test *t, struct armed *armed)
+{
+        for (int turn = 0; turn < CALM_TURNS; turn++)
+                calm_turn(t, &armed->queue, &armed->flow, turn);
+        disconnect(t, armed);
+}
+
 /* What the EPs of an SRQ go through while its mark is armed. */
 static const struct passage {
         const char *id;
@@ -115,6 +122,7 @@ static const struct passage {
     {"reset", reset},
     {"freed", free_ep},
     {"made", make_ep},
+    {"calls_granted", call_calmly},
 };
 
 FAMILY(srq_set_lw, armed_through, passages)

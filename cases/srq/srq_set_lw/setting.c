@@ -118,6 +118,13 @@ static void disconnect(struct test *t, struct queue *queue, struct flow *flow)
         flow_break(t, flow);
 }
 
+static void call_calmly(struct test *t, struct queue *queue, struct flow *flow)
+{
+        join_ep(t, queue, flow);
+        for (int turn = 0; turn < CALM_TURNS; turn++)
+                calm_turn(t, queue, flow, turn);
+}
+
 /* What an SRQ has been through when it is given marks. */
 struct situation {
         const char *id;
@@ -135,10 +142,8 @@ static const struct situation situations[] = {
 };
 
 static const struct situation connected_situations[] = {
-    {"connected", join_ep},
-    {"unreaped", leave_unreaped},
-    {"reaped", reap},
-    {"disconnected", disconnect},
+    {"connected", join_ep},       {"unreaped", leave_unreaped},   {"reaped", reap},
+    {"disconnected", disconnect}, {"calls_granted", call_calmly},
 };
 
 FAMILY(srq_set_lw, granted_when, situations)
