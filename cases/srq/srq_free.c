@@ -611,6 +611,22 @@ CASE(srq_free, frees_memory)
         expect(dat_lmr_free(lmr), DAT_SUCCESS);
 }
 
+/* Another SRQ uses it, and no message comes to the receives that were there. */
+CASE(srq_free, keeps_memory)
+{
+        struct queue queue = queue_with(t, 8);
+
+        queue_post(t, &queue, 4);
+        expect_freed(t, queue.srq);
+
+        queue.srq = srq_with(t, .max_recv_dtos = 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        queue_post(t, &queue, 4);
+        queue.posted &= ~UINT64_C(0xf); /* the slots of the first SRQ's receives */
+        expect_traffic(t, &queue, &flow, 4);
+        expect_quiet(flow.evd);
+}
+
 FAMILY(srq_free, keeps_other_srq, three_srqs)
 {
         struct queue queues[3];
