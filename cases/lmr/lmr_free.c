@@ -266,8 +266,9 @@ FAMILY(lmr_free, zone_free_afterwards, types)
         struct region other = region_with(t, .pz = zone);
         struct region region = region_with(t, .type = row->type, .pz = zone, .of = &other);
 
-        free_now(t, &region);
         free_now(t, &other);
+        expect(dat_pz_free(zone), DAT_INVALID_STATE);
+        free_now(t, &region);
         expect(dat_pz_free(zone), DAT_SUCCESS);
         disown(t, zone);
 }
@@ -565,6 +566,50 @@ CASE(lmr_free, while_posted)
         expect_eq(event.event_data.dto_completion_event_data.user_cookie.as_64, 3);
         expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_LOCAL_PROTECTION);
         expect_that(message_holds(region.addr, MESSAGE, 1), "the memory was written");
+}
+
+/* The same of a receive on an SRQ. */
+CASE(lmr_free, while_posted_to_srq)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
+        struct peer_ep *end = peer_connect(peer(t), ep);
+        struct region region = region_with(t);
+        DAT_LMR_TRIPLET segment = segment_of(&region, MESSAGE);
+        DAT_EVENT event;
+
+        message_fill(region.addr, MESSAGE, 1);
+        must(dat_srq_post_recv(srq, 1, &segment, COOKIE(3)));
+        free_now(t, &region);
+        peer_send(end, .length = MESSAGE, .first = 2);
+
+        event = expect_event(ep_recv_evd(t, ep), DAT_DTO_COMPLETION_EVENT);
+        expect_eq(event.event_data.dto_completion_event_data.user_cookie.as_64, 3);
+        expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_LOCAL_PROTECTION);
+        expect_that(message_holds(region.addr, MESSAGE, 1), "the memory was written");
+}
+
+/* LMRs of other memory than the consumer's own; one over another may share its contexts. */
+static const struct type_row other_types[] = {
+    {"of_lmr", DAT_MEM_TYPE_LMR},
+    {"shared", DAT_MEM_TYPE_SHARED_VIRTUAL},
+};
+
+FAMILY(lmr_free, context_of_type_afterwards, other_types)
+{
+        struct wire wires[] = {wire_in(t, pz(t)), wire_in(t, pz(t))};
+        struct region_opts opts = of_type(t, row, (struct region_opts){.length = REGION_PAGE});
+        struct region region = region_make(t, opts);
+
+        if (opts.of && (opts.of->lmr_context == region.lmr_context ||
+                        opts.of->rmr_context == region.rmr_context))
+                end_noted(t, "the LMR has a context of the one that it is over");
+        expect_moves(t, &wires[0], &region, USE_RECV, 0, region.length);
+        expect_moves(t, &wires[1], &region, USE_REMOTE_SET, 0, region.length);
+        free_now(t, &region);
+
+        expect_refused_use(t, &wires[0], &region, USE_RECV, 0, region.length);
+        expect_refused_use(t, &wires[1], &region, USE_REMOTE_SET, 0, region.length);
 }
 
 FAMILY(lmr_free, remote_afterwards, remote_uses)
