@@ -87,6 +87,8 @@ static const struct wrong_row sync_wrongs[] = {
     {"longer_than_lmr", WRONG_LONGER, 1, 0, WRONG_BYTES},
     {"behind_lmr", WRONG_BEHIND, 1, 0, WRONG_BYTES},
     {"far_behind_lmr", WRONG_FAR, 1, 0, WRONG_BYTES},
+    {"around_the_end", WRONG_WRAPS, 1, 0, WRONG_BYTES},
+    {"around_the_end_last", WRONG_WRAPS, 3, 2, WRONG_BYTES},
 };
 void sync_refused(struct test *t, const struct sync_kind *kind, const struct wrong_row *row);
 
