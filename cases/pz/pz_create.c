@@ -108,6 +108,33 @@ CASE(pz_create, as_many_as_the_ia_has)
                 resource(t, "no resources for more than %d of %d PZs", made, limit);
 }
 
+/* A refused one leaves nothing: as soon as another one is freed there is room. */
+CASE(pz_create, beyond_limit)
+{
+        DAT_COUNT limit = ia_attr(t)->max_pzs;
+        DAT_PZ_HANDLE newest = pz_new(t);
+        DAT_PZ_HANDLE beyond = DAT_HANDLE_NULL;
+        DAT_RETURN ret = DAT_SUCCESS;
+
+        for (DAT_COUNT made = 1; dat_is(ret, DAT_SUCCESS); made++) {
+                if (made > limit || made > MOST_ZONES)
+                        end_noted(t, "more than %d PZs can be made", made - 1);
+                ret =
+                    expect(dat_pz_create(ia(t), &beyond), DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES);
+                if (dat_is(ret, DAT_SUCCESS))
+                        adopt(t, DAT_HANDLE_TYPE_PZ, newest = beyond);
+        }
+        for (int i = 0; i < 3; i++) {
+                free_now(t, newest);
+                newest = create(t);
+                expect_of(t, newest, ia(t));
+                ret =
+                    expect(dat_pz_create(ia(t), &beyond), DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS);
+                if (dat_is(ret, DAT_SUCCESS))
+                        adopt(t, DAT_HANDLE_TYPE_PZ, beyond);
+        }
+}
+
 FAMILY(pz_create, takes, zone_kinds)
 {
         struct zone_args args = zone_args(t);
