@@ -64,13 +64,6 @@ static const struct ending {
         const char *id;
         void (*end)(struct test *t, struct queue *queue, struct flow *flow);
 } endings[] = {
-    {"abrupt", end_abruptly},
-    {"graceful", end_gracefully},
-    {"by_peer", end_by_peer},
-};
-
-/* The same, and those by a failure. */
-static const struct ending all_endings[] = {
     {"abrupt", end_abruptly},           {"graceful", end_gracefully},
     {"by_peer", end_by_peer},           {"failed_receive", end_by_receive},
     {"failed_request", end_by_request},
@@ -95,7 +88,7 @@ static int most_taken(struct test *t, const struct queue *queue, const struct fl
         return -1;
 }
 
-FAMILY(srq_post_recv, disconnect_leaves_others, all_endings)
+FAMILY(srq_post_recv, disconnect_leaves_others, endings)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -132,7 +125,7 @@ CASE(srq_post_recv, ep_freed_leaves_others)
         expect_rest_usable(t, &queue);
 }
 
-FAMILY(srq_post_recv, disconnect_counted, all_endings)
+FAMILY(srq_post_recv, disconnect_counted, endings)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -152,7 +145,7 @@ FAMILY(srq_post_recv, disconnect_counted, all_endings)
 }
 
 /* Whichever way the EP was connected. */
-FAMILY(srq_post_recv, disconnect_keeps_completions, all_endings)
+FAMILY(srq_post_recv, disconnect_keeps_completions, endings)
 {
         struct queue queue = queue_with(t, 8);
 
