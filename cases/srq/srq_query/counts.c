@@ -220,6 +220,29 @@ CASE(srq_query, outstanding_reaped_by_waiter)
         }
 }
 
+/* No receive is there for it at first. */
+CASE(srq_query, counts_while_message_waits)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_SRQ_PARAM param;
+
+        flow_send(&flow, 1);
+        settle(t);
+        param = srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_ALL);
+        expect_count(t, param.available_dto_count, 0);
+        expect_count(t, param.outstanding_dto_count, 0);
+
+        queue_post(t, &queue, 1);
+        peer_wait_sent(flow.end);
+        settle(t);
+        param = srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_ALL);
+        expect_count(t, param.available_dto_count, 0);
+        expect_count(t, param.outstanding_dto_count, 1);
+        expect_messages(t, &queue, &flow, 1);
+        expect_count(t, outstanding(t, queue.srq), 0);
+}
+
 #define UNREAPED 40
 
 CASE(srq_query, counts_of_many_unreaped)
@@ -336,6 +359,7 @@ CASE(srq_query, available_after_disconnect)
 
                 queue_post(t, &queue, 5);
                 flow_deliver(t, &flow, 2);
+                expect_available(t, available(t, queue.srq), &flow, 1, 3);
                 flow_break(t, &flow);
                 expect_messages(t, &queue, &flow, 2);
                 settle(t);

@@ -162,12 +162,19 @@ CASE(srq_query, srq_of_other_ia)
         DAT_PZ_HANDLE zone = pz_of(t, other);
         DAT_SRQ_HANDLE own = srq_with(t);
         DAT_SRQ_HANDLE srq = srq_with(t, .ia = other, .pz = zone);
-        DAT_SRQ_PARAM param = srq_query_queried(t, srq, DAT_SRQ_FIELD_ALL);
+        DAT_SRQ_PARAM param;
 
+        srq_post(t, own, buf_with(t), MESSAGE, 0, 1);
+        srq_post(t, srq, buf_with(t, .ia = other, .pz = zone), MESSAGE, 0, 2);
+        param = srq_query_queried(t, srq, DAT_SRQ_FIELD_ALL);
         expect_that(param.ia_handle == other, "the IA is not the SRQ's own");
         expect_that(param.pz_handle == zone, "the PZ is not the SRQ's own");
+        expect_declared(t, param.available_dto_count, 2);
+        expect_declared(t, param.outstanding_dto_count, 2);
         param = srq_query_queried(t, own, DAT_SRQ_FIELD_ALL);
         expect_that(param.ia_handle == ia(t), "the IA is not the SRQ's own");
+        expect_declared(t, param.available_dto_count, 1);
+        expect_declared(t, param.outstanding_dto_count, 1);
 }
 
 FAMILY(srq_query, low_watermark_set, asked)
