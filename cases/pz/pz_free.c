@@ -270,27 +270,29 @@ FAMILY(pz_free, one_of_two_left, zone_kinds)
         }
 }
 
+/* In each order. */
 CASE(pz_free, kinds_mixed)
 {
-        DAT_PZ_HANDLE zone = pz_new(t);
-        DAT_HANDLE users[MIXED];
-        DAT_RMR_HANDLE rmr = rmr_if_any(t, zone);
-        int left = 0;
+        static const int orders[][MIXED] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                            {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
 
-        users[left++] = made_in(t, &zone_kinds[0], zone);
-        users[left++] = made_in(t, &zone_kinds[1], zone);
-        if (rmr != DAT_HANDLE_NULL) {
-                must_that(zone_of_rmr(rmr) == zone, "the RMR is not in the zone");
-                users[left++] = rmr;
-        }
-        for (; left > 0; left--) {
-                uint64_t which = draw(t, (uint64_t)left);
+        for (size_t order = 0; order < sizeof(orders) / sizeof(orders[0]); order++) {
+                DAT_PZ_HANDLE zone = pz_new(t);
+                DAT_HANDLE users[MIXED] = {made_in(t, &zone_kinds[0], zone),
+                                           made_in(t, &zone_kinds[1], zone), rmr_if_any(t, zone)};
 
-                expect(dat_pz_free(zone), DAT_INVALID_STATE);
-                release(t, users[which]);
-                users[which] = users[left - 1];
+                must_that(users[2] == DAT_HANDLE_NULL || zone_of_rmr(users[2]) == zone,
+                          "the RMR is not in the zone");
+                for (int i = 0; i < MIXED; i++) {
+                        DAT_HANDLE user = users[orders[order][i]];
+
+                        if (user == DAT_HANDLE_NULL)
+                                continue;
+                        expect(dat_pz_free(zone), DAT_INVALID_STATE);
+                        release(t, user);
+                }
+                free_now(t, zone);
         }
-        free_now(t, zone);
 }
 
 FAMILY(pz_free, in_use_in_state, consumer_ep_states)
