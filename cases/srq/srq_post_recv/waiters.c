@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_post_recv: waiters and completion flags. */
 #include "cases/ep/shared/endpoint.h"
+#include "cases/evd/shared/dispatcher.h"
 #include "cases/srq/shared/queue.h"
 #include "cases/srq/srq_post_recv/fixtures.h"
 #include "clauses/srq_post_recv.h"
 
 #define TRIES 5
 
-/* An EP that receives from the queue with these flags. */
-static struct flow flow_flagged(struct test *t, struct queue *queue, DAT_COMPLETION_FLAGS flags)
+/* An EP that receives from the queue with these flags, on an EVD with this CNO, or none. */
+static struct flow flow_notifying(struct test *t, struct queue *queue, DAT_COMPLETION_FLAGS flags,
+                                  DAT_CNO_HANDLE cno)
 {
         DAT_EP_PARAM param = {.ep_state = DAT_EP_STATE_UNCONNECTED};
         DAT_EP_HANDLE ep = ep_with(t, .srq = queue->srq);
@@ -16,11 +18,17 @@ static struct flow flow_flagged(struct test *t, struct queue *queue, DAT_COMPLET
         must(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
         release(t, ep);
         param.ep_attr.recv_completion_flags = flags;
-        ep = ep_with(t, .srq = queue->srq, .attr = &param.ep_attr);
+        ep = ep_with(t, .srq = queue->srq, .attr = &param.ep_attr,
+                     .recv_evd = evd_with(t, .cno = cno));
         return (struct flow){.ep = ep,
                              .evd = ep_recv_evd(t, ep),
                              .end = peer_connect(peer(t), ep),
                              .length = queue->length};
+}
+
+static struct flow flow_flagged(struct test *t, struct queue *queue, DAT_COMPLETION_FLAGS flags)
+{
+        return flow_notifying(t, queue, flags, DAT_HANDLE_NULL);
 }
 
 /* The same, of a new queue of long messages. */
@@ -153,6 +161,32 @@ CASE(srq_post_recv, solicited_signals)
         struct flow flow = flow_signalled(t, &queue, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
 
         ask_twice(t, &queue, &flow, ask_woken, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+}
+
+/* The thread waits on the CNO of the EVD. */
+static const struct signal cno_signals[] = {
+    {"default", DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_DEFAULT_FLAG},
+    {"solicited", DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_SOLICITED_WAIT_FLAG},
+};
+
+FAMILY(srq_post_recv, signals_through_cno, cno_signals)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct flow flow = flow_notifying(t, &queue, row->receives, cno);
+
+        expect_posts(t, &queue, TRIES);
+        for (int i = 0; i < TRIES; i++) {
+                struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
+                struct woken woken;
+
+                must_wait(waiter);
+                send_flagged(&flow, row->sends);
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_that(woken.evd == flow.evd, "the CNO names another EVD");
+                expect_messages(t, &queue, &flow, 1);
+        }
 }
 
 /* That they came while the waiter slept, the solicited one behind them shows. */
