@@ -8,6 +8,7 @@
 #include "cases/srq/srq_query/fixtures.h"
 #include "clauses/srq_query.h"
 
+#define COUNTS       (DAT_SRQ_FIELD_AVAILABLE_DTO_COUNT | DAT_SRQ_FIELD_OUTSTANDING_DTO_COUNT)
 #define LONG_MESSAGE ((size_t)128 * 1024) /* bytes */
 #define IN_TURN      33                   /* times 16 receives */
 
@@ -413,6 +414,7 @@ struct past {
         struct flow flows[3];
         int flow_count;
         DAT_COUNT left; /* the receives that wait on it */
+        DAT_COUNT mark; /* that was set last */
 };
 
 static struct past past_of(struct test *t, struct queue queue, int eps)
@@ -599,7 +601,8 @@ static struct past had_mark(struct test *t)
         struct past past = past_of(t, queue_with(t, 8), 1);
 
         expect_posts(t, &past.queue, 5);
-        must(dat_srq_set_lw(past.queue.srq, 4));
+        past.mark = 4;
+        must(dat_srq_set_lw(past.queue.srq, past.mark));
         expect_traffic(t, &past.queue, &past.flows[0], 2);
         past.left = 3;
         return past;
@@ -797,6 +800,40 @@ FAMILY(srq_query, outstanding_after, histories)
         struct past past = row->make(t);
 
         expect_count(t, outstanding(t, past.queue.srq), past.left);
+}
+
+/* Those behind which a provider may take the SRQ as unsound, or as another one. */
+static const struct history sound_histories[] = {
+    {"failure", had_failure},
+    {"failed_request", had_failed_request},
+    {"ep_reset", had_reset},
+    {"connected_ep_freed", had_connected_ep_freed},
+    {"three_eps", had_three_eps},
+    {"marked", had_mark},
+    {"granted_calls", had_granted_calls},
+};
+
+FAMILY(srq_query, attributes_after, sound_histories)
+{
+        struct past past = row->make(t);
+        DAT_COUNT size = srq_size(t, past.queue.srq);
+
+        for (int alone = 0; alone < 2; alone++) {
+                struct known known = {.srq = past.queue.srq, .iov = 1, .pz = pz(t)};
+
+                for (size_t i = 0; i < FIELD_COUNT; i++) {
+                        unsigned int mask = alone ? fields[i].bit : DAT_SRQ_FIELD_ALL;
+                        DAT_SRQ_PARAM param = srq_query_queried(t, known.srq, mask);
+
+                        if (fields[i].bit == DAT_SRQ_FIELD_MAX_RECV_DTO)
+                                expect_eq(param.max_recv_dtos, size);
+                        else if (fields[i].bit == DAT_SRQ_FIELD_LOW_WATERMARK)
+                                expect_eq(param.low_watermark, past.mark);
+                        else if (!(fields[i].bit & COUNTS))
+                                fields[i].check(t, &known, &param);
+                }
+        }
+        expect_room(t, &past.queue, size - past.left);
 }
 
 /* An SRQ of 2 receives beside one of 5, and an EP with a queue of its own and 4 receives. */
