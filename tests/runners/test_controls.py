@@ -11,7 +11,7 @@ from results.runlog.records import Record
 from runners.campaign.plan.plan import Control, Planned
 from runners.campaign.session.controls import Controls
 
-CALLS = ("dat_ep_reset", "dat_ep_connect", "dat_evd_wait", "dat_ia_query")
+CALLS = ("dat_ep_reset", "dat_ep_connect", "dat_evd_wait", "dat_ia_query", "dat_lmr_create")
 
 
 def case(call: str) -> str:
@@ -126,6 +126,30 @@ def test_a_legal_call_that_never_works_says_nothing_about_a_bad_handle() -> None
     judged = Hosts(ep_reset=RESET_FAILS).judge(record)
     assert judged["blocked"]["call"] == "dat_ep_reset"
     assert Hosts().judge(record) is record
+
+
+def told(name: str, ret: str, text: str) -> Record:
+    """What the control of a call leaves that made an object, and was red for the query of it."""
+    calls = [{"call": name, "n": 1}, {"call": "dat_lmr_query", "n": 2, "ret": ret}]
+    check = {"ok": False, "file": "cases/x.c", "line": 7, "text": text, "calls": 2}
+    return ended(case(name), "FAIL") | {"calls": calls, "checks": [check]}
+
+
+@pytest.mark.parametrize(
+    ("made", "ret", "text", "verdict"),
+    [
+        ("dat_lmr_create", "DAT_SUCCESS", "param.mem_type == type", "FAIL"),
+        ("dat_lmr_create", "DAT_INVALID_HANDLE", "dat_lmr_query(lmr)", "BLOCKED"),
+        ("dat_evd_wait", "DAT_SUCCESS", "param.mem_type == type", "BLOCKED"),
+    ],
+)
+def test_what_a_query_tells_of_a_new_object_blocks_no_user_of_it(
+    made: str, ret: str, text: str, verdict: str
+) -> None:
+    """A query that is refused shows that there is no object; and other calls show by it alone."""
+    hosts = Hosts(**{made.removeprefix("dat_"): told(made, ret, text)})
+    record = ended("ep_reset/x", "FAIL", made)
+    assert hosts.judge(record)["verdict"] == verdict
 
 
 def test_a_clause_of_the_registry_has_no_call_of_its_own() -> None:

@@ -30,6 +30,9 @@ LEGAL = "(all: legal)"
 SUCCESS = "DAT_SUCCESS"
 # How a record has the handle of no object.
 NULL = "DAT_HANDLE_NULL"
+# Calls that make an object or a connection, and those that tell of one.
+MAKES = ("_create", "_create_any", "_create_with_srq", "_connect")
+TELLS = ("_query", "_get_status")
 
 # Runs a control; its record, or None where the hosts were lost.
 Run = Callable[[Planned], Record | None]
@@ -114,7 +117,9 @@ class Controls:
             if call in broken or call not in self._controls or call in EVERYWHERE:
                 continue
             control = self._run(self._controls[call][0], run)
-            if control is not None and control["verdict"] in RED | {BLOCKED}:
+            if control is None or (call.endswith(MAKES) and _was_told(control)):
+                continue
+            if control["verdict"] in RED | {BLOCKED}:
                 broken[call] = control
                 left += [*_made(control), _stems_from(control)]
         # One that came to no verdict by a call that works says nothing of its own.
@@ -163,6 +168,19 @@ def _blocked(record: Record, call: str, clause: str, why: str) -> Record:
 def _failed(record: Record) -> Mapping[str, Any]:
     """The last check that did not hold, if there is one."""
     return next((check for check in reversed(record["checks"]) if not check["ok"]), {})
+
+
+def _was_told(control: Record) -> bool:
+    """Whether a control is red for what a query told of what was made. The object or the query may
+    be wrong; it exists, and other cases use it all the same.
+    """
+    failed = _failed(control)
+    made = [call for call in control["calls"] if call["n"] <= failed.get("calls", 0)]
+    if control["verdict"] != "FAIL" or not made:
+        return False
+    call = made[-1]
+    asked_of = failed["text"].startswith(call["call"])
+    return call["call"].endswith(TELLS) and call.get("ret") == SUCCESS and not asked_of
 
 
 def _empty_handed(record: Record) -> str:
