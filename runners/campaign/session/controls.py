@@ -172,7 +172,7 @@ def _failed(record: Record) -> Mapping[str, Any]:
 
 def _was_told(control: Record) -> bool:
     """Whether a control is red for what a query told of what was made. The object or the query may
-    be wrong; it exists, and other cases use it all the same.
+    be wrong; it exists, and other cases use it nevertheless.
     """
     failed = _failed(control)
     made = [call for call in control["calls"] if call["n"] <= failed.get("calls", 0)]
