@@ -411,7 +411,7 @@ static void refuse_handoff(struct test *t, struct request *request)
 {
         DAT_CONN_QUAL qual;
 
-        release(t, loop_listen(t, request->evd, DAT_PSP_CONSUMER_FLAG, &qual));
+        release(t, loop_listen(t, request->evd, psp_flags_granted(t), &qual));
         must_that(!dat_is(dat_cr_handoff(request->cr, qual), DAT_SUCCESS),
                   "a hand-off to a qualifier without a listener was granted");
 }

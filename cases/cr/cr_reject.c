@@ -455,7 +455,7 @@ static DAT_RETURN hand_to_none(struct test *t, const struct request *request)
 {
         DAT_CONN_QUAL qual;
 
-        release(t, loop_listen(t, request->evd, DAT_PSP_CONSUMER_FLAG, &qual));
+        release(t, loop_listen(t, request->evd, psp_flags_granted(t), &qual));
         return dat_cr_handoff(request->cr, qual);
 }
 

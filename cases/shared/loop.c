@@ -10,23 +10,65 @@ void loop_private_data(unsigned char data[PRIVATE_SIZE], unsigned char first)
                 data[i] = (unsigned char)(first + 7 * i);
 }
 
-DAT_PSP_HANDLE loop_listen(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags,
-                           DAT_CONN_QUAL *qual)
+/* At the first free qualifier from a drawn one on: an RSP for an EP, or for none a PSP. */
+static DAT_RETURN listen_for(struct test *t, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep,
+                             DAT_PSP_FLAGS flags, DAT_CONN_QUAL *qual, DAT_HANDLE *made)
 {
         DAT_CONN_QUAL first = draw(t, QUAL_COUNT);
-        DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
         DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
 
         for (DAT_CONN_QUAL i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < QUAL_COUNT; i++) {
                 *qual = QUAL_FIRST + (first + i) % QUAL_COUNT;
-                ret = dat_psp_create(ia(t), *qual, evd, flags, &psp);
+                ret = ep ? dat_rsp_create(ia(t), *qual, ep, evd, made)
+                         : dat_psp_create(ia(t), *qual, evd, flags, made);
         }
+        return ret;
+}
+
+DAT_PSP_HANDLE loop_listen(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags,
+                           DAT_CONN_QUAL *qual)
+{
+        DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+        DAT_RETURN ret = listen_for(t, evd, DAT_HANDLE_NULL, flags, qual, &psp);
+
         if (flags == DAT_PSP_CONSUMER_FLAG && dat_is(ret, DAT_MODEL_NOT_SUPPORTED) &&
             provider_makes_all_eps(t))
                 unsupported(t, "ep_creator: no PSP for EPs of consumers");
         must(ret);
         adopt(t, DAT_HANDLE_TYPE_PSP, psp);
         return psp;
+}
+
+void loop_open(struct test *t, struct loop *loop)
+{
+        DAT_RETURN ret;
+
+        if (!provider_makes_all_eps(t)) {
+                loop->psp = loop_listen(t, loop->requests, DAT_PSP_CONSUMER_FLAG, &loop->qual);
+                return;
+        }
+        ret = listen_for(t, loop->requests, loop->passive, DAT_PSP_CONSUMER_FLAG, &loop->qual,
+                         &loop->rsp);
+        must(ret);
+        adopt(t, DAT_HANDLE_TYPE_RSP, loop->rsp);
+}
+
+DAT_HANDLE loop_point(const struct loop *loop)
+{
+        return loop->rsp ? loop->rsp : loop->psp;
+}
+
+DAT_EP_HANDLE loop_named(const struct loop *loop)
+{
+        return loop->rsp ? DAT_HANDLE_NULL : loop->passive;
+}
+
+void loop_close_rsp(struct test *t, struct loop *loop)
+{
+        if (!loop->rsp)
+                return;
+        release(t, loop->rsp);
+        loop->rsp = DAT_HANDLE_NULL;
 }
 
 void loop_connect(struct test *t, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual)
@@ -40,7 +82,7 @@ void loop_connect(struct test *t, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual)
 
 void loop_ask(struct test *t, struct loop *loop)
 {
-        loop->psp = loop_listen(t, loop->requests, DAT_PSP_CONSUMER_FLAG, &loop->qual);
+        loop_open(t, loop);
         loop_connect(t, loop->active, loop->qual);
 }
 
@@ -57,7 +99,8 @@ void loop_accept(struct test *t, struct loop *loop)
 
         loop_private_data(data, OF_ACCEPT);
         loop_take_request(t, loop);
-        must(dat_cr_accept(loop->request, loop->passive, PRIVATE_SIZE, data));
+        must(dat_cr_accept(loop->request, loop_named(loop), PRIVATE_SIZE, data));
+        loop_close_rsp(t, loop);
 }
 
 struct loop loop_of(struct test *t, struct ep_opts active, struct ep_opts passive)

@@ -17,6 +17,7 @@ struct loop {
         DAT_EP_HANDLE active;
         DAT_EP_HANDLE passive;
         DAT_PSP_HANDLE psp;
+        DAT_RSP_HANDLE rsp; /* for the passive EP, where the provider makes the EPs of all PSPs */
         DAT_CONN_QUAL qual;
         DAT_EVD_HANDLE requests;
         DAT_CR_HANDLE request;
@@ -34,9 +35,18 @@ DAT_PSP_HANDLE loop_listen(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS fla
 void loop_connect(struct test *t, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual);
 
 /*
- * A service point at a qualifier that is drawn, and a request for it; the request is taken; and it
- * is accepted. loop_join() does all, and takes the events of both ends. Each ends in ERROR where it
- * fails.
+ * A service point at a qualifier that is drawn, for the passive EP: a PSP, or an RSP where the
+ * provider makes the EPs of all PSPs itself. The handle of either, and the EP that an accept of its
+ * request names. The RSP is freed when its EP has taken the request.
+ */
+void loop_open(struct test *t, struct loop *loop);
+DAT_HANDLE loop_point(const struct loop *loop);
+DAT_EP_HANDLE loop_named(const struct loop *loop);
+void loop_close_rsp(struct test *t, struct loop *loop);
+
+/*
+ * Such a service point, and a request for it; the request is taken; and it is accepted. loop_join()
+ * does all, and takes the events of both ends. Each ends in ERROR where it fails.
  */
 void loop_ask(struct test *t, struct loop *loop);
 void loop_take_request(struct test *t, struct loop *loop);

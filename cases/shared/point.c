@@ -280,7 +280,7 @@ void expect_accepted_by(struct test *t, DAT_CR_HANDLE request, DAT_EP_HANDLE ep,
 
 void expect_accepted(struct test *t, DAT_CR_HANDLE request, const struct loop *loop)
 {
-        expect_accepted_by(t, request, loop->passive, loop);
+        expect_accepted_by(t, request, loop_named(loop), loop);
 }
 
 void expect_rejected(struct test *t, DAT_CR_HANDLE request, const struct loop *loop)

@@ -21,7 +21,7 @@ void ep_turn_reject(struct test *t, struct loop *loop)
 
 void ep_turn_find_nobody(struct test *t, struct loop *loop)
 {
-        release(t, loop_listen(t, loop->requests, DAT_PSP_CONSUMER_FLAG, &loop->qual));
+        release(t, loop_listen(t, loop->requests, psp_flags_granted(t), &loop->qual));
         loop_connect(t, loop->active, loop->qual);
         must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
@@ -32,7 +32,7 @@ void ep_turn_time_out(struct test *t, struct loop *loop)
         DAT_EVENT event;
         DAT_COUNT more;
 
-        loop_listen(t, loop->requests, DAT_PSP_CONSUMER_FLAG, &loop->qual);
+        loop_listen(t, loop->requests, psp_flags_granted(t), &loop->qual);
         must(dat_ep_connect(loop->active, ia_address(t), loop->qual, SHORT, 0, NULL,
                             DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
         must(dat_evd_wait(ep_connect_evd(t, loop->active), event_timeout(t), 1, &event, &more));
@@ -194,11 +194,12 @@ struct loop expect_joined(struct test *t, DAT_EP_HANDLE active, DAT_EP_HANDLE pa
             .passive = passive,
         };
 
-        loop.psp = loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        loop_open(t, &loop);
         expect(dat_ep_connect(active, ia_address(t), loop.qual, event_timeout(t), 0, NULL,
                               DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
                DAT_SUCCESS);
-        loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
+        loop.request = expect_request(t, loop.requests, loop_point(&loop), loop.qual);
         expect_accepted(t, loop.request, &loop);
+        loop_close_rsp(t, &loop);
         return loop;
 }

@@ -156,7 +156,7 @@ void bring_unheard(struct test *t, struct brought *brought)
             loop_of(t, (struct ep_opts){.connect_evd = brought->evd}, (struct ep_opts){0});
 
         brought->ep = loop.active;
-        release(t, loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual));
+        release(t, loop_listen(t, loop.requests, psp_flags_granted(t), &loop.qual));
         loop_connect(t, loop.active, loop.qual);
 }
 
