@@ -76,9 +76,22 @@ void ep_turn_reset(struct test *t, struct loop *loop)
         must(dat_ep_reset(loop->active));
 }
 
+/* An RSP has served one request, and its EP is used: another EP gets another one. */
+static void listen_again(struct test *t, struct loop *loop)
+{
+        struct loop again = {.requests = loop->requests};
+
+        if (loop->psp)
+                return;
+        again.passive = ep_with(t);
+        loop_open(t, &again);
+        loop->qual = again.qual;
+}
+
 void ep_turn_ask_again(struct test *t, struct loop *loop)
 {
         ep_turn_reset(t, loop);
+        listen_again(t, loop);
         loop_connect(t, loop->active, loop->qual);
         must_event(loop->requests, DAT_CONNECTION_REQUEST_EVENT);
 }
