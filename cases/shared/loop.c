@@ -50,7 +50,7 @@ void loop_open(struct test *t, struct loop *loop)
         ret = listen_for(t, loop->requests, loop->passive, DAT_PSP_CONSUMER_FLAG, &loop->qual,
                          &loop->rsp);
         must(ret);
-        adopt(t, DAT_HANDLE_TYPE_RSP, loop->rsp);
+        adopt_rsp(t, loop->rsp, loop->passive, loop->requests);
 }
 
 DAT_HANDLE loop_point(const struct loop *loop)

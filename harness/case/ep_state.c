@@ -105,13 +105,13 @@ bool ep_state_told(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE *state)
         return true;
 }
 
-bool is_connected(struct test *t, DAT_EP_HANDLE ep)
+bool is_in_state(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE wanted)
 {
         const struct state_query *way =
             is_asked(t, UNASKED_EP_STATUS) ? &by_status : way_to_ask(t, &by_query);
         DAT_EP_STATE state = DAT_EP_STATE_UNCONNECTED;
 
-        return way && dat_is(way->ask(ep, &state), DAT_SUCCESS) && state == DAT_EP_STATE_CONNECTED;
+        return way && dat_is(way->ask(ep, &state), DAT_SUCCESS) && plain_ep_state(state) == wanted;
 }
 
 void must_be_connected(struct test *t, DAT_EP_HANDLE ep)

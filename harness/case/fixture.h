@@ -244,6 +244,9 @@ void disown(struct test *t, void *handle);
  */
 void adopt(struct test *t, DAT_HANDLE_TYPE type, DAT_HANDLE handle);
 
+/* The same of an RSP for `ep` with requests on `evd`: one that the EP still has is rejected. */
+void adopt_rsp(struct test *t, DAT_RSP_HANDLE rsp, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd);
+
 /* The name of an event number, or its value in `space`. */
 const char *event_name(DAT_EVENT_NUMBER number, char *space, size_t size);
 

@@ -161,6 +161,15 @@ DAT_EVENT fixture_event(struct test *t, const struct check_site *site, DAT_EVD_H
         return fixture_event_unless(t, site, evd, number, clause, NULL, NULL);
 }
 
+/* Teardown has no other handle of it. */
+static void know_request(struct test *t, const DAT_CR_ARRIVAL_EVENT_DATA *data)
+{
+        struct object *point = object_find(t, data->sp_handle.rsp_handle);
+
+        if (point && point->kind == OBJECT_RSP)
+                point->request = data->cr_handle;
+}
+
 DAT_EVENT fixture_event_unless(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
                                DAT_EVENT_NUMBER number, bool clause, void (*unless)(void *arg),
                                void *arg)
@@ -179,6 +188,8 @@ DAT_EVENT fixture_event_unless(struct test *t, const struct check_site *site, DA
         wait_event(t, site, evd, &awaited, &event);
         event_seen(t, site, &awaited, event.event_number == number,
                    event_name(event.event_number, seen_space, sizeof(seen_space)));
+        if (number == DAT_CONNECTION_REQUEST_EVENT)
+                know_request(t, &event.event_data.cr_arrival_event_data);
         return event;
 }
 

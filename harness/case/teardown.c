@@ -126,6 +126,14 @@ static const struct {
     {DAT_HANDLE_TYPE_IA, OBJECT_IA},
 };
 
+void adopt_rsp(struct test *t, DAT_RSP_HANDLE rsp, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd)
+{
+        struct object *object = object_add(t, OBJECT_RSP, rsp);
+
+        object->ep = ep;
+        object->cr_evd = evd;
+}
+
 void adopt(struct test *t, DAT_HANDLE_TYPE type, DAT_HANDLE handle)
 {
         for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -213,8 +221,32 @@ static void report_failure(struct test *t, const char *call, DAT_RETURN ret)
 /* A connection is ended before its EP is freed; an EP that does not say is left to its free. */
 static void end_connection(struct test *t, DAT_EP_HANDLE ep)
 {
-        if (is_connected(t, ep))
+        if (is_in_state(t, ep, DAT_EP_STATE_CONNECTED))
                 dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+/* A request that an RSP's EP still has is rejected before the EP is freed. */
+static void end_request(struct test *t, const struct object *rsp)
+{
+        DAT_CR_HANDLE request = rsp->request;
+        DAT_EVENT event;
+
+        if (!rsp->cr_evd || !object_find(t, rsp->ep) ||
+            !is_in_state(t, rsp->ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING))
+                return;
+        if (!request && dat_is(dat_evd_dequeue(rsp->cr_evd, &event), DAT_SUCCESS) &&
+            event.event_number == DAT_CONNECTION_REQUEST_EVENT)
+                request = event.event_data.cr_arrival_event_data.cr_handle;
+        if (request)
+                dat_cr_reject(request);
+}
+
+static void end_use(struct test *t, const struct object *object)
+{
+        if (object->kind == OBJECT_EP)
+                end_connection(t, object->handle);
+        if (object->kind == OBJECT_RSP)
+                end_request(t, object);
 }
 
 /* The newest object that is no IA, and that came after the case's own; NULL where there is none. */
@@ -232,8 +264,7 @@ void release_all(struct test *t)
         struct object *object;
 
         while ((object = newest_object(t)) != NULL) {
-                if (object->kind == OBJECT_EP)
-                        end_connection(t, object->handle);
+                end_use(t, object);
                 release(t, object->handle);
         }
 }
@@ -264,8 +295,7 @@ static void free_object(struct test *t, struct object *object)
         const char *call;
         DAT_RETURN ret;
 
-        if (object->kind == OBJECT_EP)
-                end_connection(t, object->handle);
+        end_use(t, object);
         ret = object_free(object, &call);
         if (!dat_is(ret, DAT_SUCCESS))
                 report_failure(t, call, ret);

@@ -71,7 +71,8 @@ struct object {
         DAT_EP_HANDLE ep;                                  /* of an RSP, or of a CR */
         DAT_EVD_HANDLE cr_evd;                             /* of an RSP */
         DAT_CONN_QUAL qual;                                /* of an RSP */
-        struct peer_ep *end; /* the other end: of a CR, or of an EP that ep_in() connected */
+        DAT_CR_HANDLE request; /* of an RSP: what came for it, if known */
+        struct peer_ep *end;   /* the other end: of a CR, or of an EP that ep_in() connected */
 };
 
 /* What teardown does before it frees objects, in this order. */
@@ -203,8 +204,9 @@ bool is_asked(struct test *t, enum unasked call);
 DAT_EP_STATE ep_known_state(struct test *t, DAT_EP_HANDLE ep);
 /* The same; false if no call tells, or none is to be made. */
 bool ep_state_told(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE *state);
-/* Whether the EP says that it is Connected; false if no call tells, or none is to be made. */
-bool is_connected(struct test *t, DAT_EP_HANDLE ep);
+/* Whether the EP says that it is in this plain state; false if no call tells, or none is to be
+ * made. */
+bool is_in_state(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE wanted);
 /* Ends the case as BLOCKED if an EP whose connection was reported is reported as not Connected. */
 void must_be_connected(struct test *t, DAT_EP_HANDLE ep);
 void object_remove(struct test *t, struct object *object);
