@@ -148,7 +148,7 @@ CASE(ep_connect, both_ways)
         expect(connect_ask(&remote.asking), DAT_SUCCESS);
         request = expect_peer_request(t);
         expect_stage_heard(t, &stage);
-        must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
+        must(dat_cr_accept(stage.loop.request, loop_named(&stage.loop), 0, NULL));
         peer_accept(&request, NULL, 0);
         expect_ep_told(t, remote.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
                        DAT_EP_STATE_CONNECTED);
@@ -425,7 +425,7 @@ FAMILY(ep_connect, former_data, givers)
         expect_that(param.private_data_size < FORMER ||
                         memcmp(param.private_data, stage.data, FORMER) != 0,
                     "the private data of the former request came");
-        must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
+        must(dat_cr_accept(stage.loop.request, loop_named(&stage.loop), 0, NULL));
         expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
                        DAT_EP_STATE_CONNECTED);
 }
@@ -541,7 +541,7 @@ CASE(ep_connect, from_other_ia)
         asking.ep = ep;
         expect(connect_ask(&asking), DAT_SUCCESS);
         expect_stage_heard(t, &stage);
-        must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
+        must(dat_cr_accept(stage.loop.request, loop_named(&stage.loop), 0, NULL));
         event = expect_event(connect, DAT_CONNECTION_EVENT_ESTABLISHED);
         expect_that(event.event_data.connect_event_data.ep_handle == ep,
                     "the event names another EP");

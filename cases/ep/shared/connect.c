@@ -41,8 +41,7 @@ void stage_set_for(struct test *t, struct stage *stage, enum way way, DAT_COUNT 
         stage->loop.active = ep_make(t, active);
         stage->loop.passive = ep_make(t, passive);
         if (way == BY_ADDRESS)
-                stage->loop.psp =
-                    loop_listen(t, requests, DAT_PSP_CONSUMER_FLAG, &stage->loop.qual);
+                loop_open(t, &stage->loop);
         message_fill(stage->data, sizeof(stage->data), OLD_DATA);
         stage->asking = (struct asking){
             .way = way,
@@ -176,7 +175,7 @@ DAT_CR_HANDLE stage_request(struct test *t, const struct stage *stage, uint64_t 
         DAT_EVENT event = expect_event(stage->loop.requests, DAT_CONNECTION_REQUEST_EVENT);
         const DAT_CR_ARRIVAL_EVENT_DATA *arrival = &event.event_data.cr_arrival_event_data;
 
-        expect_that(arrival->sp_handle.psp_handle == stage->loop.psp,
+        expect_that(arrival->sp_handle.psp_handle == loop_point(&stage->loop),
                     "the request is for another service point");
         expect_eq(arrival->conn_qual, stage->loop.qual);
         memset(param, 0, sizeof(*param));
@@ -198,7 +197,7 @@ void expect_stage_heard(struct test *t, struct stage *stage)
 void expect_stage_accepted(struct test *t, struct stage *stage)
 {
         expect_stage_heard(t, stage);
-        must(dat_cr_accept(stage->loop.request, stage->loop.passive, 0, NULL));
+        must(dat_cr_accept(stage->loop.request, loop_named(&stage->loop), 0, NULL));
         expect_ep_told(t, stage->asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
                        DAT_EP_STATE_CONNECTED);
         expect_event(ep_connect_evd(t, stage->loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);

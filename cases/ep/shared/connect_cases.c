@@ -35,7 +35,7 @@ void connect_pending(struct test *t, enum way way)
         expect_ep_pending(t, stage.asking.ep);
         expect_stage_heard(t, &stage);
         expect_ep_pending(t, stage.asking.ep);
-        must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
+        must(dat_cr_accept(stage.loop.request, loop_named(&stage.loop), 0, NULL));
         expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
                        DAT_EP_STATE_CONNECTED);
 }
@@ -75,7 +75,7 @@ void connect_port(struct test *t, enum way way)
         must_that_of("dat_cr_query", param.remote_port_qual != 0, "the request tells port 0");
         expect_that(port != 0, "the EP is bound to no port qualifier");
         expect_eq(param.remote_port_qual, port);
-        must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
+        must(dat_cr_accept(stage.loop.request, loop_named(&stage.loop), 0, NULL));
         expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
                        DAT_EP_STATE_CONNECTED);
         expect_eq(connect_port_of(t, stage.asking.ep), port);
@@ -204,7 +204,7 @@ void connect_private_data(struct test *t, enum way way, const struct size_row *r
                     "more was sent than the private data");
         if (way == AS_ANOTHER)
                 expect_no_old_data(t, &param, stage.asking.size);
-        must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
+        must(dat_cr_accept(stage.loop.request, loop_named(&stage.loop), 0, NULL));
         expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
                        DAT_EP_STATE_CONNECTED);
 }
@@ -401,7 +401,7 @@ void connect_timeout_infinite(struct test *t, enum way way)
         expect_stage_heard(t, &stage);
         outlast_defaults();
         expect_ep_pending(t, stage.asking.ep);
-        must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
+        must(dat_cr_accept(stage.loop.request, loop_named(&stage.loop), 0, NULL));
         expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
                        DAT_EP_STATE_CONNECTED);
 }
@@ -410,7 +410,7 @@ typedef DAT_RETURN answer_fn(const struct stage *stage, DAT_CR_HANDLE request);
 
 static DAT_RETURN accept_it(const struct stage *stage, DAT_CR_HANDLE request)
 {
-        return dat_cr_accept(request, stage->loop.passive, 0, NULL);
+        return dat_cr_accept(request, loop_named(&stage->loop), 0, NULL);
 }
 
 static DAT_RETURN reject_it(const struct stage *stage, DAT_CR_HANDLE request)
@@ -476,7 +476,7 @@ void connect_timeout_long(struct test *t, enum way way, const struct long_timeou
         expect_stage_heard(t, &stage);
         settle(t);
         expect_ep_pending(t, stage.asking.ep);
-        must(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL));
+        must(dat_cr_accept(stage.loop.request, loop_named(&stage.loop), 0, NULL));
         expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
                        DAT_EP_STATE_CONNECTED);
 }
@@ -531,7 +531,7 @@ void connect_answered_late(struct test *t, enum way way)
 
         stage_set(t, &stage, way);
         request = request_too_old(t, &stage);
-        if (dat_is(dat_cr_accept(request, stage.loop.passive, 0, NULL), DAT_SUCCESS))
+        if (dat_is(dat_cr_accept(request, loop_named(&stage.loop), 0, NULL), DAT_SUCCESS))
                 must(dat_evd_wait(ep_connect_evd(t, stage.loop.passive), event_timeout(t), 1,
                                   &event, &more));
         expect_eq(ep_state(t, stage.asking.ep), DAT_EP_STATE_DISCONNECTED);
@@ -614,7 +614,8 @@ void connect_reads_beyond(struct test *t, enum way way)
         expect(connect_ask(&stage.asking), DAT_SUCCESS);
         if (!beyond_is_heard(t, &stage))
                 return;
-        if (!dat_is(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL), DAT_SUCCESS)) {
+        if (!dat_is(dat_cr_accept(stage.loop.request, loop_named(&stage.loop), 0, NULL),
+                    DAT_SUCCESS)) {
                 must(dat_cr_reject(stage.loop.request));
                 expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_PEER_REJECTED,
                                DAT_EP_STATE_DISCONNECTED);
