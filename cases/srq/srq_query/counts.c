@@ -349,6 +349,18 @@ CASE(srq_query, every_mask_in_use)
         }
 }
 
+CASE(srq_query, available_by_route)
+{
+        EACH_EP_ROUTE (route, DAT_EP_STATE_CONNECTED) {
+                struct queue queue = queue_with(t, 8);
+                struct flow flow = flow_by(t, &queue, route);
+
+                queue_post(t, &queue, 5);
+                flow_deliver(t, &flow, 2);
+                expect_available(t, available(t, queue.srq), &flow, 1, 3);
+        }
+}
+
 /* Whichever way the EP was connected. */
 CASE(srq_query, available_after_disconnect)
 {
@@ -360,7 +372,6 @@ CASE(srq_query, available_after_disconnect)
 
                 queue_post(t, &queue, 5);
                 flow_deliver(t, &flow, 2);
-                expect_available(t, available(t, queue.srq), &flow, 1, 3);
                 flow_break(t, &flow);
                 expect_messages(t, &queue, &flow, 2);
                 settle(t);
