@@ -639,8 +639,8 @@ static struct past had_requests(struct test *t)
         return past;
 }
 
-/* What stands unreaped on the EP's EVD is another SRQ's. */
-static struct past had_shared_evd(struct test *t)
+/* What comes to the EP's EVD is another SRQ's, and stands unreaped, or was reaped. */
+static struct past had_others(struct test *t, bool reaped)
 {
         DAT_EVD_HANDLE evd = evd_with(t);
         struct past past = past_of(t, queue_with(t, 8), 0);
@@ -652,8 +652,20 @@ static struct past had_shared_evd(struct test *t)
         expect_traffic(t, &past.queue, &past.flows[0], 1);
         queue_post(t, &other, 5);
         flow_deliver(t, &beside, 2);
+        if (reaped)
+                expect_messages(t, &other, &beside, 2);
         past.left = 3;
         return past;
+}
+
+static struct past had_shared_evd(struct test *t)
+{
+        return had_others(t, false);
+}
+
+static struct past had_others_reaped(struct test *t)
+{
+        return had_others(t, true);
 }
 
 static struct past had_vain_calls(struct test *t)
@@ -789,6 +801,7 @@ static const struct history {
     {"sends", had_sends},
     {"requests", had_requests},
     {"shared_evd", had_shared_evd},
+    {"others_reaped", had_others_reaped},
     {"vain_calls", had_vain_calls},
     {"graceful_end", had_graceful_end},
     {"many_in_turn", had_many_in_turn},

@@ -129,15 +129,19 @@ FAMILY(srq_query, segments_are_taken, widths)
         expect(dat_srq_post_recv(srq, told, segments, (DAT_DTO_COOKIE){.as_64 = 0}), DAT_SUCCESS);
 }
 
+/* Each SRQ is made for fewer segments than the one before: what it has is too few for that one. */
 FAMILY(srq_query, own_parameters, three_srqs)
 {
+        DAT_COUNT most = ia_attr(t)->max_iov_segments_per_dto;
+        DAT_COUNT iovs[3];
         DAT_PZ_HANDLE zones[3];
         DAT_SRQ_HANDLE srqs[3];
         DAT_SRQ_PARAM param;
 
         for (int i = 0; i < 3; i++) {
                 zones[i] = pz_new(t);
-                srqs[i] = srq_with(t, .max_recv_dtos = 4, .pz = zones[i]);
+                iovs[i] = most < 3 - i ? most : 3 - i;
+                srqs[i] = srq_with(t, .max_recv_dtos = 4, .max_recv_iov = iovs[i], .pz = zones[i]);
                 srq_post(t, srqs[i], buf_with(t, .pz = zones[i]), MESSAGE, 0, 1 + i);
         }
         DAT_COUNT size = srq_size(t, srqs[(row->index + 1) % 3]);
@@ -149,11 +153,13 @@ FAMILY(srq_query, own_parameters, three_srqs)
         expect_that(param.max_recv_dtos >= request, "%d places, %d asked for", param.max_recv_dtos,
                     request);
         expect_that(param.pz_handle == zones[row->index], "the PZ is not the SRQ's own");
+        check_least(t, param.max_recv_iov, iovs[row->index], most);
         expect_declared(t, param.outstanding_dto_count, 1 + row->index);
         expect_declared(t, param.available_dto_count, 1 + row->index);
         param = srq_query_queried(t, srqs[(row->index + 1) % 3], DAT_SRQ_FIELD_ALL);
         expect_eq(param.max_recv_dtos, size);
         expect_that(param.pz_handle == zones[(row->index + 1) % 3], "the PZ is not the SRQ's own");
+        check_least(t, param.max_recv_iov, iovs[(row->index + 1) % 3], most);
 }
 
 CASE(srq_query, srq_of_other_ia)
