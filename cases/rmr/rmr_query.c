@@ -294,6 +294,16 @@ static void rebind(struct test *t, struct window *window, struct known *known)
                    DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
 }
 
+/* The RMR is made after the memory: at the end it is freed first. */
+static void rebind_elsewhere(struct test *t, struct window *window, struct known *known)
+{
+        struct buf *second = buf_with(t, .pz = window->pz);
+
+        release(t, known->rmr);
+        *known = known_bound(t, window);
+        bind_known(t, window, known, triplet(second, REGION, WIDTH), DAT_MEM_PRIV_REMOTE_READ_FLAG);
+}
+
 static void bind_after_unbind(struct test *t, struct window *window, struct known *known)
 {
         must_bind(t, window, known->rmr, triplet(window->memory, REGION, 0),
@@ -335,6 +345,7 @@ static const struct fate {
         void (*meet)(struct test *t, struct window *window, struct known *known);
 } fates[] = {
     {"rebind", rebind},
+    {"other_lmr", rebind_elsewhere},
     {"bind_after_unbind", bind_after_unbind},
     {"refused_bind", bind_refused},
     {"use", use},
@@ -349,6 +360,37 @@ FAMILY(rmr_query, after, fates)
         row->meet(t, &window, &known);
 
         check_fields(t, &known, BOUND);
+}
+
+static void disconnect(struct test *t, struct window *window)
+{
+        must(dat_ep_disconnect(window->near, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, window->near), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static void free_ep(struct test *t, struct window *window)
+{
+        disconnect(t, window);
+        release(t, window->near);
+}
+
+static const struct ending {
+        const char *id;
+        void (*end)(struct test *t, struct window *window);
+} endings[] = {{"disconnected", disconnect}, {"freed", free_ep}};
+
+/* Whether the RMR is bound still, is the transport's; its IA and zone it has in any case. */
+FAMILY(rmr_query, ep_of_bind, endings)
+{
+        struct window window = window_with(t);
+        struct known known = known_bound(t, &window);
+        DAT_RMR_PARAM param;
+
+        row->end(t, &window);
+
+        param = queried(t, known.rmr, DAT_RMR_FIELD_ALL);
+        check_param(t, &known, &param, ALWAYS);
+        check_fields(t, &known, ALWAYS);
 }
 
 FAMILY(rmr_query, keeps, ways)
