@@ -169,6 +169,30 @@ CASE(psp_free, among_others)
                            &loop);
 }
 
+static const struct side {
+        const char *id;
+        bool there; /* the PSP that goes is the other instance's, which was made last */
+} sides[] = {{"older", false}, {"newer", true}};
+
+/* Two instances of the IA have a PSP each: the one that is left gets its request. */
+FAMILY(psp_free, of_two_instances, sides)
+{
+        DAT_EVD_HANDLE evds[2] = {request_evd(t)};
+        DAT_CONN_QUAL quals[2];
+        DAT_PSP_HANDLE psps[2];
+        struct loop asks = {.active = DAT_HANDLE_NULL};
+        int left = !row->there;
+
+        psps[0] = loop_listen(t, evds[0], DAT_PSP_CONSUMER_FLAG, &quals[0]);
+        psps[1] = point_elsewhere(t, &evds[1], &quals[1]);
+        free_now(t, psps[row->there]);
+
+        expect_refused(t, quals[row->there], evds[row->there]);
+        asks.active = ep_with(t);
+        loop_connect(t, asks.active, quals[left]);
+        expect_rejected(t, expect_request(t, evds[left], psps[left], quals[left]), &asks);
+}
+
 static const struct history {
         const char *id;
         bool connected;
