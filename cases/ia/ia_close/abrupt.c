@@ -8,6 +8,7 @@
 #include "cases/ia/shared/ia_objects.h"
 #include "cases/ia/shared/instance.h"
 #include "cases/registry/shared/consumer.h"
+#include "cases/rmr/shared/window.h"
 #include "clauses/ia_close.h"
 
 #define EPS_HELD 6 /* where there is one of each */
@@ -107,4 +108,35 @@ FAMILY(ia_close, under_traffic, traffics)
         row->post(t, &loop);
 
         close_now(t, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static void bind_taken(struct test *t, const struct window *window, DAT_RMR_HANDLE rmr)
+{
+        must_bind_region(t, window, rmr);
+}
+
+static void bind_unreaped(struct test *t, const struct window *window, DAT_RMR_HANDLE rmr)
+{
+        DAT_LMR_TRIPLET segment = region(window);
+        DAT_RMR_CONTEXT context;
+
+        must(dat_rmr_bind(rmr, &segment, REMOTE_PRIVILEGES, window->near,
+                          (DAT_RMR_COOKIE){.as_64 = 1}, DAT_COMPLETION_DEFAULT_FLAG, &context));
+}
+
+static const struct binding {
+        const char *id;
+        void (*bind)(struct test *t, const struct window *window, DAT_RMR_HANDLE rmr);
+} bindings[] = {{"bound", bind_taken}, {"unreaped", bind_unreaped}};
+
+FAMILY(ia_close, with_bind, bindings)
+{
+        struct window window = window_with(t);
+
+        row->bind(t, &window, rmr_in(t, window.pz));
+
+        close_now(t, DAT_CLOSE_ABRUPT_FLAG);
+
+        ia_reopen(t, DAT_HANDLE_NULL);
+        expect_instance_works(t, ia(t));
 }

@@ -40,6 +40,7 @@ FAMILY(ia_close, refusal_keeps, havings)
 {
         struct held held = {.handle = DAT_HANDLE_NULL};
         DAT_EVD_HANDLE told = DAT_HANDLE_NULL;
+        DAT_EVD_PARAM param = {.evd_flags = DAT_EVD_SOFTWARE_FLAG};
 
         row->make(t, &held);
         EACH_REFUSAL (i)
@@ -48,6 +49,9 @@ FAMILY(ia_close, refusal_keeps, havings)
         expect(dat_ia_query(ia(t), &told, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL),
                DAT_SUCCESS);
         expect_that(told == async_evd(t), "the asynchronous EVD is another");
+        expect(dat_evd_query(told, DAT_EVD_FIELD_EVD_FLAGS, &param), DAT_SUCCESS);
+        expect_eq(param.evd_flags, DAT_EVD_ASYNC_FLAG);
+        expect_empty(t, told);
         row->check(t, &held);
         expect_instance_works(t, ia(t));
 }

@@ -15,6 +15,8 @@
  */
 #define LEFT ((long)16 << 10)
 
+#define EPS_COUNTED 1000
+
 static void hold_nothing(struct test *t, struct held *held)
 {
         (void)t;
@@ -33,6 +35,18 @@ static void hold_traffic(struct test *t, struct held *held)
         post_both(t, &held->loop);
 }
 
+/* The request has brought an EP that the provider made. */
+static void hold_providers_request(struct test *t, struct held *held)
+{
+        struct loop *loop = &held->loop;
+
+        *loop = loop_new(t);
+        loop->psp = loop_listen(t, loop->requests, DAT_PSP_PROVIDER_FLAG, &loop->qual);
+        loop_connect(t, loop->active, loop->qual);
+        loop_take_request(t, loop);
+        must_that(request_ep(t, loop->request) != DAT_HANDLE_NULL, "the provider made no EP");
+}
+
 static const struct emptied {
         const char *id;
         void (*make)(struct test *t, struct held *held);
@@ -46,6 +60,7 @@ static const struct emptied {
     {"lmr", hold_lmr, DAT_CLOSE_ABRUPT_FLAG},
     {"psp", hold_psp, DAT_CLOSE_ABRUPT_FLAG},
     {"request", hold_request, DAT_CLOSE_ABRUPT_FLAG},
+    {"providers_request", hold_providers_request, DAT_CLOSE_ABRUPT_FLAG},
     {"connection", hold_connection, DAT_CLOSE_ABRUPT_FLAG},
     {"traffic", hold_traffic, DAT_CLOSE_ABRUPT_FLAG},
     {"evd_waiter", hold_evd_waiter, DAT_CLOSE_ABRUPT_FLAG},
@@ -95,6 +110,47 @@ FAMILY(ia_close, leaves_nothing, emptieds, DEADLINE_MS(20000))
                     ROUNDS, last.mapped - before.mapped);
         expect_that(left < ROUNDS, "each of %d rounds left memory allocated, %ld bytes in all",
                     ROUNDS, last.allocated - before.allocated);
+}
+
+/*
+ * Makes so many EPs, which share their EVDs, and returns how many: fewer where they are too many
+ * for this host.
+ */
+static DAT_COUNT make_eps(struct test *t, DAT_COUNT wanted)
+{
+        DAT_EVD_HANDLE dtos = evd_with(t);
+        DAT_EVD_HANDLE connections = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG);
+
+        for (DAT_COUNT i = 0; i < wanted; i++) {
+                DAT_EP_HANDLE made = DAT_HANDLE_NULL;
+                DAT_RETURN ret = dat_ep_create(ia(t), pz(t), dtos, dtos, connections, NULL, &made);
+
+                if (dat_is(ret, DAT_INSUFFICIENT_RESOURCES))
+                        return i;
+                must(ret);
+                adopt(t, DAT_HANDLE_TYPE_EP, made);
+        }
+        return wanted;
+}
+
+/* The EPs of all rounds are more than the IA has at once, or EPS_COUNTED. */
+CASE(ia_close, eps_end, DEADLINE_MS(20000))
+{
+        DAT_COUNT most = ia_attr(t)->max_eps;
+        DAT_COUNT each = (most < EPS_COUNTED ? most : EPS_COUNTED) / ROUNDS + 1;
+
+        keep_loaded(t);
+        each = make_eps(t, each);
+        record(t, "%d EPs, of %d at once", each * (ROUNDS + 1), most);
+        for (int i = 0; i < ROUNDS; i++) {
+                DAT_COUNT made;
+
+                close_now(t, DAT_CLOSE_ABRUPT_FLAG);
+                ia_reopen(t, DAT_HANDLE_NULL);
+                made = make_eps(t, each);
+                expect_that(made == each, "%d EPs were made, and after a close only %d", each,
+                            made);
+        }
 }
 
 LEGAL(ia_close)

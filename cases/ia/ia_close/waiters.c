@@ -86,6 +86,16 @@ static const struct told {
     {"with_agent", 1, 2, .has_agent = true}, {"with_connection", 0, 1, .connected = true},
 };
 
+/* The close has released the waiter, with no EVD. */
+static void expect_released(struct test *t, struct waiter *waiter)
+{
+        struct woken woken = expect_awake(waiter);
+
+        expect_that(!dat_is(woken.ret, DAT_SUCCESS) || woken.evd == DAT_HANDLE_NULL,
+                    "a released waiter gets an EVD");
+        record(t, "released with %s", name_of_return(woken.ret));
+}
+
 FAMILY(ia_close, cno_waiter, tolds)
 {
         DAT_TIMEOUT timeout = row->finite ? 3 * event_timeout(t) : DAT_TIMEOUT_INFINITE;
@@ -106,15 +116,25 @@ FAMILY(ia_close, cno_waiter, tolds)
         }
         close_now(t, DAT_CLOSE_ABRUPT_FLAG);
 
-        for (int i = 0; i < row->waiters; i++) {
-                struct woken woken = expect_awake(waiters[i]);
-
-                expect_that(!dat_is(woken.ret, DAT_SUCCESS) || woken.evd == DAT_HANDLE_NULL,
-                            "a released waiter gets an EVD");
-                record(t, "released with %s", name_of_return(woken.ret));
-        }
+        for (int i = 0; i < row->waiters; i++)
+                expect_released(t, waiters[i]);
         if (agent)
                 expect_called(t, agent, DAT_HANDLE_NULL);
+}
+
+CASE(ia_close, cno_waiters)
+{
+        struct waiter *waiters[WAITERS];
+
+        keep_loaded(t);
+        for (int i = 0; i < WAITERS; i++) {
+                waiters[i] = wait_on_cno(t, cno_new(t), DAT_TIMEOUT_INFINITE);
+                must_wait(waiters[i]);
+        }
+        close_now(t, DAT_CLOSE_ABRUPT_FLAG);
+
+        for (int i = 0; i < WAITERS; i++)
+                expect_released(t, waiters[i]);
 }
 
 static const struct told agented[] = {
