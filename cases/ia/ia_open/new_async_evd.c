@@ -15,6 +15,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#define HELD 8 /* events at once, of the many places that the case's IA was opened with */
+
 CASE(ia_open, async_made)
 {
         struct instance instance = instance_new(t);
@@ -119,4 +121,55 @@ FAMILY(ia_open, async_length_negative, negatives)
 
         expect_nothing_left(t, &before, "an open that was refused");
         (void)instance_new(t);
+}
+
+/* Events of as many SRQs stand on the EVD at once; each is taken afterwards, in any order. */
+CASE(ia_open, async_holds)
+{
+        DAT_COUNT count = cap_at_limit(t, HELD, DAT_HANDLE_TYPE_SRQ, 1);
+        struct armed armed[HELD];
+        DAT_COUNT left = 0;
+
+        for (DAT_COUNT i = 0; i < count; i++)
+                armed[i] = armed_with(t, 3, 3);
+        for (DAT_COUNT i = 0; i < count; i++) {
+                flow_deliver(t, &armed[i].flow, 2);
+                left += !armed[i].raised;
+        }
+        settle(t);
+
+        for (; left > 0; left--) {
+                DAT_EVENT event;
+                DAT_COUNT more, i;
+                DAT_HANDLE about;
+
+                expect(dat_evd_wait(async_evd(t), event_timeout(t), 1, &event, &more), DAT_SUCCESS);
+                about = event.event_data.asynch_error_event_data.dat_handle;
+                for (i = 0; i < count; i++)
+                        if (!armed[i].raised && armed[i].queue.srq == about)
+                                break;
+                expect_that(i < count, "an event is about no SRQ, or about one a second time");
+                expect_async_about(&event, about);
+                armed[i].raised = true;
+        }
+}
+
+/* The event of an instance that is closed stood on its EVD, and is none of the next instance. */
+CASE(ia_open, async_starts_empty)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct armed armed;
+
+        (void)other_ia(t);
+        must(dat_evd_modify_cno(async_evd(t), cno));
+        armed = armed_with(t, 3, 3);
+        if (armed.raised)
+                end_noted(t, "the event came when the mark was set: none can be left on the EVD");
+        flow_deliver(t, &armed.flow, 2);
+        must_stand(t, cno);
+        must(dat_ia_close(ia(t), DAT_CLOSE_ABRUPT_FLAG));
+        ia_closed(t);
+        ia_reopen(t, DAT_HANDLE_NULL);
+
+        expect_quiet(async_evd(t));
 }
