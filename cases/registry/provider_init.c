@@ -2,11 +2,13 @@
 /* dat_provider_init: when a registry calls it and with what, and what a provider does in it. */
 #include "clauses/provider_init.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cases/registry/shared/consumer.h"
 #include "cases/registry/shared/under_test.h"
+#include "cases/shared/point.h"
 
 #define MANY 20
 
@@ -321,20 +323,122 @@ CASE(provider_init, again, WITHOUT_IA)
                 expect_close(t, consumer, expect_open(t, consumer, &key));
 }
 
-CASE(provider_init, under_another_name, WITHOUT_IA)
+static void expect_beside(struct test *t, const char *name)
 {
         DAT_PROVIDER_INFO key = key_under_test(t);
         DAT_PROVIDER_INFO other = key;
-        struct consumer *consumer = consumer_of_run_and(t, "cts_other", NULL);
+        struct consumer *consumer = consumer_of_run_and(t, name, NULL);
         DAT_IA_HANDLE first;
         DAT_IA_HANDLE second;
 
-        snprintf(other.ia_name, sizeof(other.ia_name), "cts_other");
+        snprintf(other.ia_name, sizeof(other.ia_name), "%s", name);
         first = expect_open(t, consumer, &key);
         second = expect_open(t, consumer, &other);
         expect_close(t, consumer, first);
         expect_close(t, consumer, second);
         expect_close(t, consumer, expect_open(t, consumer, &other));
+}
+
+CASE(provider_init, under_another_name, WITHOUT_IA)
+{
+        expect_beside(t, "cts_other");
+}
+
+CASE(provider_init, under_longest_name, WITHOUT_IA)
+{
+        expect_beside(t, LONGEST_NAME);
+}
+
+static DAT_RETURN make_zone_there(void *arg)
+{
+        DAT_IA_HANDLE *ia = arg;
+        DAT_PZ_HANDLE zone = DAT_HANDLE_NULL;
+        DAT_RETURN ret = dat_pz_create(*ia, &zone);
+
+        return dat_is(ret, DAT_SUCCESS) ? dat_pz_free(zone) : ret;
+}
+
+static void expect_zone(struct test *t, struct consumer *consumer, DAT_IA_HANDLE ia)
+{
+        expect(consumer_call(consumer, make_zone_there, &ia, sizeof(ia)), DAT_SUCCESS);
+}
+
+/* What the provider undoes for one name, when its last instance is closed, is that name's own. */
+CASE(provider_init, again_beside_another, WITHOUT_IA)
+{
+        DAT_PROVIDER_INFO key = key_under_test(t);
+        DAT_PROVIDER_INFO other = key;
+        struct consumer *consumer = consumer_of_run_and(t, "cts_other", NULL);
+        DAT_IA_HANDLE stays;
+
+        snprintf(other.ia_name, sizeof(other.ia_name), "cts_other");
+        stays = expect_open(t, consumer, &other);
+        for (int i = 0; i < 3; i++) {
+                DAT_IA_HANDLE ia = expect_open(t, consumer, &key);
+
+                expect_zone(t, consumer, ia);
+                expect_close(t, consumer, ia);
+                expect_zone(t, consumer, stays);
+        }
+        expect_close(t, consumer, expect_open(t, consumer, &other));
+        expect_close(t, consumer, stays);
+}
+
+struct adapter {
+        DAT_IA_HANDLE ia;
+        char name[DAT_NAME_MAX_LENGTH];
+        struct sockaddr_storage address;
+};
+
+static DAT_RETURN query_there(void *arg)
+{
+        struct adapter *adapter = arg;
+        DAT_EVD_HANDLE async;
+        DAT_IA_ATTR attr;
+        DAT_RETURN ret;
+
+        memset(&attr, 0, sizeof(attr));
+        ret = dat_ia_query(adapter->ia, &async,
+                           DAT_IA_FIELD_IA_ADAPTER_NAME | DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
+                           DAT_PROVIDER_FIELD_NONE, NULL);
+        if (!dat_is(ret, DAT_SUCCESS) || !attr.ia_address_ptr)
+                return ret;
+        memcpy(adapter->name, attr.adapter_name, sizeof(adapter->name));
+        memcpy(&adapter->address, attr.ia_address_ptr,
+               attr.ia_address_ptr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                                          : sizeof(struct sockaddr_in));
+        return ret;
+}
+
+static struct adapter adapter_of(struct test *t, struct consumer *consumer, DAT_IA_HANDLE ia)
+{
+        struct adapter adapter = {.ia = ia};
+
+        expect(consumer_call(consumer, query_there, &adapter, sizeof(adapter)), DAT_SUCCESS);
+        return adapter;
+}
+
+/* Data of another name, known to the provider or not, are not those of the run's. */
+CASE(provider_init, own_data, WITHOUT_IA)
+{
+        DAT_PROVIDER_INFO key = key_under_test(t);
+        DAT_PROVIDER_INFO odd = key;
+        struct consumer *consumer = consumer_of_run_and(t, "cts_odd", "no adapter, nor any = word");
+        DAT_IA_HANDLE first = expect_open(t, consumer, &key);
+        struct adapter before = adapter_of(t, consumer, first);
+        struct adapter after;
+        DAT_IA_HANDLE ia;
+        bool made;
+
+        snprintf(odd.ia_name, sizeof(odd.ia_name), "cts_odd");
+        made = dat_is(consumer_open(consumer, &odd, &ia), DAT_SUCCESS);
+
+        after = adapter_of(t, consumer, expect_open(t, consumer, &key));
+        expect_that(strncmp(after.name, before.name, sizeof(after.name)) == 0,
+                    "the name is of another adapter now");
+        expect_that(same_host(&after.address, &before.address), "the address is another one now");
+        if (made)
+                expect_close(t, consumer, ia);
 }
 
 /* What it makes of them is the provider's own: it may take any. */
@@ -351,6 +455,36 @@ CASE(provider_init, unknown_data, WITHOUT_IA)
                         expect_close(t, consumer, ia);
                 expect_close(t, consumer, expect_open(t, consumer, &key));
         }
+}
+
+static const struct data_row some_data[] = {
+    {"empty", ""},
+    {"blanks", "  two words\tand  a tab "},
+    {"long", THOUSAND},
+};
+
+FAMILY(provider_init, any_data, some_data, WITHOUT_IA)
+{
+        DAT_PROVIDER_INFO key = key_under_test(t);
+        DAT_PROVIDER_INFO odd = key;
+        struct consumer *consumer = consumer_of_run_and(t, "cts_odd", row->data);
+        DAT_IA_HANDLE ia;
+
+        snprintf(odd.ia_name, sizeof(odd.ia_name), "cts_odd");
+        if (dat_is(consumer_open(consumer, &odd, &ia), DAT_SUCCESS))
+                expect_close(t, consumer, ia);
+        expect_close(t, consumer, expect_open(t, consumer, &key));
+}
+
+CASE(provider_init, leaves_arguments, WITHOUT_IA)
+{
+        DAT_PROVIDER_INFO key = key_under_test(t);
+        struct consumer *consumer = consumer_of_run(t);
+
+        snprintf(key.ia_name, sizeof(key.ia_name), "cts_own");
+        expect_that(init_leaves_arguments(t, consumer, &key),
+                    "init has changed what it was called with");
+        expect_open(t, consumer, &key);
 }
 
 CASE(provider_init, by_application, WITHOUT_IA)

@@ -152,11 +152,13 @@ struct entry_point_call {
         char params[FIELD_MAX];
         DAT_PROVIDER_INFO key;
         bool fini;
+        bool changed; /* the key or the data, by the call */
 };
 
 static DAT_RETURN call_entry_point(void *arg)
 {
-        const struct entry_point_call *call = arg;
+        struct entry_point_call *call = arg;
+        struct entry_point_call before = *call;
         void *library = dlopen(call->library, RTLD_NOW | RTLD_LOCAL);
         DAT_PROVIDER_INIT_FUNC init;
         DAT_PROVIDER_FINI_FUNC fini;
@@ -171,10 +173,13 @@ static DAT_RETURN call_entry_point(void *arg)
                 fini(&call->key);
         else
                 init(&call->key, call->params);
+        call->changed = memcmp(&call->key, &before.key, sizeof(before.key)) != 0 ||
+                        strcmp(call->params, before.params) != 0;
         return DAT_SUCCESS;
 }
 
-static void must_call(struct test *t, struct consumer *consumer, const DAT_PROVIDER_INFO *key,
+/* Whether the call left its arguments as they were. */
+static bool must_call(struct test *t, struct consumer *consumer, const DAT_PROVIDER_INFO *key,
                       bool fini)
 {
         const struct entry_under_test *entry = entry_under_test(t);
@@ -183,6 +188,12 @@ static void must_call(struct test *t, struct consumer *consumer, const DAT_PROVI
         memcpy(call.library, entry->field[FIELD_LIBRARY], sizeof(call.library));
         memcpy(call.params, entry->field[FIELD_PARAMS], sizeof(call.params));
         must(consumer_call(consumer, call_entry_point, &call, sizeof(call)));
+        return !call.changed;
+}
+
+bool init_leaves_arguments(struct test *t, struct consumer *consumer, const DAT_PROVIDER_INFO *key)
+{
+        return must_call(t, consumer, key, false);
 }
 
 void must_init(struct test *t, struct consumer *consumer, const DAT_PROVIDER_INFO *key)

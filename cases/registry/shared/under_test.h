@@ -20,9 +20,11 @@ struct consumer *consumer_of_run_and(struct test *t, const char *name, const cha
 
 /*
  * The process loads the library of the IA under test and calls its init or fini for the key, with
- * the instance data of its entry. ERROR where the library cannot be loaded.
+ * the instance data of its entry. ERROR where the library cannot be loaded. Whether init left key
+ * and data as they were is for a case to judge.
  */
 void must_init(struct test *t, struct consumer *consumer, const DAT_PROVIDER_INFO *key);
+bool init_leaves_arguments(struct test *t, struct consumer *consumer, const DAT_PROVIDER_INFO *key);
 void must_fini(struct test *t, struct consumer *consumer, const DAT_PROVIDER_INFO *key);
 
 #endif
