@@ -5,6 +5,8 @@
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
 
+#define ROUNDS 3 /* that an agent is taken away and another one set */
+
 /*
  * The agent has been called at least once for the triggers of this EVD, and not more often than
  * there were any (CNO-3).
@@ -111,6 +113,28 @@ CASE(cno_modify_agent, last_of_several)
         expect_called(t, agents[2], evd);
         for (int i = 0; i < 3; i++)
                 expect_uncalled(t, agents[i]);
+}
+
+CASE(cno_modify_agent, given_after_none)
+{
+        struct agent *former = agent_new(t);
+        struct agent *agent = agent_new(t);
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+
+        expect(dat_cno_modify_agent(cno, proxy(former)), DAT_SUCCESS);
+        for (unsigned int i = 0; i < ROUNDS; i++) {
+                expect(dat_cno_modify_agent(cno, DAT_OS_WAIT_PROXY_AGENT_NULL), DAT_SUCCESS);
+                expect(dat_cno_modify_agent(cno, proxy(agent)), DAT_SUCCESS);
+                expect_agent(t, cno, agent);
+                post_ses(t, evd, i, 1);
+
+                expect_called(t, agent, evd);
+                expect_notified(t, cno, evd);
+        }
+        expect_uncalled(t, agent);
+        expect_uncalled(t, former);
+        expect_ses(t, evd, 0, ROUNDS);
 }
 
 CASE(cno_modify_agent, this_cno_alone)
