@@ -7,8 +7,9 @@
 
 #include "cases/registry/shared/consumer.h"
 
-#define SEVERAL 6
-#define OFTEN   20
+#define SEVERAL  6
+#define NUMEROUS 150 /* the consumer records three calls of each */
+#define OFTEN    20
 
 /* A process whose dat.conf has cts0 and cts1. */
 static struct consumer *consumer_of_two(struct test *t)
@@ -100,6 +101,56 @@ CASE(registry_add_provider, several, WITHOUT_IA)
         }
 }
 
+/* One table under two names: each name is an IA of its own. */
+CASE(registry_add_provider, one_table, WITHOUT_IA)
+{
+        struct consumer *consumer = consumer_of_two(t);
+        DAT_PROVIDER_INFO own = key_of("own");
+        DAT_IA_HANDLE ias[2];
+
+        for (int i = 0; i < 2; i++) {
+                DAT_PROVIDER_INFO key = nth_key(i);
+
+                expect(consumer_add_as(consumer, &own, &key), DAT_SUCCESS);
+        }
+        for (int i = 0; i < 2; i++) {
+                DAT_PROVIDER_INFO key = nth_key(i);
+
+                ias[i] = expect_asks(t, consumer, &key, &own);
+        }
+        for (int i = 0; i < 2; i++) {
+                expect_closed(t, consumer, ias[i]);
+                expect_happened(consumer, HAPPENED_CLOSE, &own);
+        }
+}
+
+/* The maximum is the registry's own: what it granted before stays. */
+CASE(registry_add_provider, up_to_maximum, WITHOUT_IA)
+{
+        struct consumer *consumer = consumer_of_two(t);
+        DAT_PROVIDER_INFO own = key_of("own");
+        int added = 0;
+
+        while (added < NUMEROUS) {
+                DAT_PROVIDER_INFO key = nth_key(added);
+                DAT_RETURN ret = expect(consumer_add_as(consumer, &own, &key), DAT_SUCCESS,
+                                        DAT_INSUFFICIENT_RESOURCES);
+
+                if (!dat_is(ret, DAT_SUCCESS))
+                        break;
+                added++;
+        }
+        record(t, "%d providers were registered at once; a case adds no more than %d", added,
+               NUMEROUS);
+        expect_that(added > 0, "no provider can be registered");
+        for (int i = 0; i < added; i++) {
+                DAT_PROVIDER_INFO key = nth_key(i);
+                DAT_IA_HANDLE ia = expect_asks(t, consumer, &key, &own);
+
+                expect_closed(t, consumer, ia);
+        }
+}
+
 static const struct beside_row {
         const char *id;
         bool added_first;
@@ -166,6 +217,27 @@ static const struct alike_row {
     {"in_the_64th", LONGEST_NAME, 63}, {"in_the_last", LONGEST_NAME, sizeof(LONGEST_NAME) - 2},
     {"in_case", "added", 0},
 };
+
+static const struct beginning_row {
+        const char *id;
+        const char *names[2]; /* in the order in which they are added */
+} beginnings[] = {
+    {"shorter_first", {"added", "added0"}},
+    {"longer_first", {"added0", "added"}},
+};
+
+FAMILY(registry_add_provider, name_begins_another, beginnings, WITHOUT_IA)
+{
+        struct consumer *consumer = consumer_of_two(t);
+        DAT_PROVIDER_INFO one = key_of(row->names[0]);
+        DAT_PROVIDER_INFO other = key_of(row->names[1]);
+
+        expect(consumer_add(consumer, &one), DAT_SUCCESS);
+        expect(consumer_add(consumer, &other), DAT_SUCCESS);
+        expect_opens(t, consumer, &one);
+        expect_opens(t, consumer, &other);
+        expect_opens(t, consumer, &one);
+}
 
 FAMILY(registry_add_provider, names_alike, names_alike, WITHOUT_IA)
 {

@@ -21,6 +21,7 @@ struct recorded {
 
 struct recorded_ia {
         const DAT_PROVIDER *table;
+        char name[DAT_NAME_MAX_LENGTH]; /* that it was opened by */
 };
 
 static struct recorded *all_recorded(size_t *count);
@@ -109,6 +110,7 @@ static DAT_RETURN open_recorded(const struct recorded *recorded, const char *nam
         if (!made)
                 return ERROR_OF(DAT_INSUFFICIENT_RESOURCES);
         made->table = &recorded->table;
+        snprintf(made->name, sizeof(made->name), "%s", name);
         *async_evd = (DAT_EVD_HANDLE)made;
         *ia = (DAT_IA_HANDLE)made;
         return DAT_SUCCESS;
@@ -130,7 +132,7 @@ static DAT_RETURN query_recorded(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async_evd,
                 *async_evd = (DAT_EVD_HANDLE)ia;
         if (ia_attr && ia_mask)
                 snprintf(ia_attr->adapter_name, sizeof(ia_attr->adapter_name), "%s",
-                         recorded->info.ia_name);
+                         ((const struct recorded_ia *)ia)->name);
         if (!attr || !mask)
                 return DAT_SUCCESS;
         attr->dapl_version_major = recorded->info.dapl_version_major;
