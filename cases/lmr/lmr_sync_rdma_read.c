@@ -45,6 +45,11 @@ FAMILY(lmr_sync_rdma_read, effect, sync_ranges)
         sync_effect(t, &sync_read, row);
 }
 
+CASE(lmr_sync_rdma_read, effect_by_rmr)
+{
+        sync_effect_by_rmr(t, &sync_read);
+}
+
 /* The owner of the memory is another process than the one that reads it. */
 CASE(lmr_sync_rdma_read, seen_by_peer)
 {

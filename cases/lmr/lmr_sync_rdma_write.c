@@ -47,6 +47,11 @@ FAMILY(lmr_sync_rdma_write, effect, sync_ranges)
         sync_effect(t, &sync_write, row);
 }
 
+CASE(lmr_sync_rdma_write, effect_by_rmr)
+{
+        sync_effect_by_rmr(t, &sync_write);
+}
+
 /* The owner of the memory is another process than the one that writes it. */
 CASE(lmr_sync_rdma_write, of_peer)
 {
@@ -66,28 +71,39 @@ CASE(lmr_sync_rdma_write, of_peer)
         }
 }
 
+static void expect_bytes(struct test *t, const unsigned char *at, size_t length, size_t from,
+                         int value)
+{
+        for (size_t byte = from; byte < length; byte++)
+                expect_that(at[byte] == value, "byte %zu is not what was written last", byte);
+}
+
 /*
- * The owner writes, too: before an RDMA write of the front half, and after it to the back half.
- * Each is kept where nothing else was written.
+ * The owner writes, too: all before an RDMA write of the front half, and part of the back half
+ * after it. Each is kept where nothing else was written; the next round is what comes over the RDMA
+ * write.
  */
 CASE(lmr_sync_rdma_write, with_local_writes)
 {
         struct rdma rdma = rdma_with(t, &rdma_write, .length = LENGTH / 2, .remote_length = LENGTH);
         unsigned char *at = vector_at(&rdma.remote);
 
-        for (uint64_t i = 0; i < 4; i++) {
-                memset(at, (int)(0x11 + i), LENGTH);
+        for (int i = 0; i < 4; i++) {
+                vector_fill(t, &rdma.local, (uint64_t)i);
+                memset(at, 0x11 + i, LENGTH);
                 expect(dat_lmr_sync_rdma_write(ia(t), rdma.remote.iov, 1), DAT_SUCCESS);
-                must(rdma_post_whole(t, &rdma, i, DAT_COMPLETION_DEFAULT_FLAG));
-                must_complete(rdma.evd, .ep = rdma.ep, .cookie = i, .length = LENGTH / 2);
+                expect_bytes(t, at, LENGTH, 0, 0x11 + i);
+                /* The look may have undone the first one. */
                 expect(dat_lmr_sync_rdma_write(ia(t), rdma.remote.iov, 1), DAT_SUCCESS);
-                memset(at + LENGTH / 2, (int)(0x51 + i), LENGTH / 4);
+                must(rdma_post_whole(t, &rdma, (uint64_t)i, DAT_COMPLETION_DEFAULT_FLAG));
+                must_complete(rdma.evd, .ep = rdma.ep, .cookie = (uint64_t)i, .length = LENGTH / 2);
+                expect(dat_lmr_sync_rdma_write(ia(t), rdma.remote.iov, 1), DAT_SUCCESS);
+                memset(at + LENGTH / 2, 0x51 + i, LENGTH / 4);
 
-                expect_that(message_holds(at, LENGTH / 2, RDMA_MESSAGE),
+                expect_that(message_holds(at, LENGTH / 2, (uint64_t)i),
                             "the front half is not what the RDMA brought");
-                for (size_t byte = LENGTH / 2; byte < LENGTH; byte++)
-                        expect_that(at[byte] == (byte < 3 * LENGTH / 4 ? 0x51 : 0x11) + i,
-                                    "byte %zu is not what was written last", byte);
+                expect_bytes(t, at, 3 * LENGTH / 4, LENGTH / 2, 0x51 + i);
+                expect_bytes(t, at, LENGTH, 3 * LENGTH / 4, 0x11 + i);
                 expect_kept_around(&rdma.remote);
         }
 }

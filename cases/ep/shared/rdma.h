@@ -350,6 +350,13 @@ static const struct rdma_window {
     {"unbound", false},
     {"rebound", true},
 };
+/*
+ * A connection whose passive end binds, and remote memory that only a window opens. The bind of the
+ * new RMR to a segment, which gives its context; a failure is BLOCKED.
+ */
+struct rdma rdma_windowed(struct test *t, const struct rdma_kind *kind, DAT_RMR_HANDLE *rmr);
+DAT_RMR_CONTEXT rdma_must_bind(struct test *t, const struct rdma *rdma, DAT_RMR_HANDLE rmr,
+                               DAT_LMR_TRIPLET segment, DAT_MEM_PRIV_FLAGS privileges);
 void rdma_through_window(struct test *t, const struct rdma_kind *kind);
 void rdma_window_gone(struct test *t, const struct rdma_kind *kind, const struct rdma_window *row);
 

@@ -183,8 +183,8 @@ void rdma_peer_refused(struct test *t, const struct rdma_kind *kind, const struc
  * Windows
  */
 
-static DAT_RMR_CONTEXT must_bind(struct test *t, const struct rdma *rdma, DAT_RMR_HANDLE rmr,
-                                 DAT_LMR_TRIPLET segment, DAT_MEM_PRIV_FLAGS privileges)
+DAT_RMR_CONTEXT rdma_must_bind(struct test *t, const struct rdma *rdma, DAT_RMR_HANDLE rmr,
+                               DAT_LMR_TRIPLET segment, DAT_MEM_PRIV_FLAGS privileges)
 {
         DAT_RMR_CONTEXT context = 0;
 
@@ -194,8 +194,7 @@ static DAT_RMR_CONTEXT must_bind(struct test *t, const struct rdma *rdma, DAT_RM
         return context;
 }
 
-/* A connection whose passive end binds, and memory that only a window opens. */
-static struct rdma windowed(struct test *t, const struct rdma_kind *kind, DAT_RMR_HANDLE *rmr)
+struct rdma rdma_windowed(struct test *t, const struct rdma_kind *kind, DAT_RMR_HANDLE *rmr)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
         struct rdma rdma = rdma_with(
@@ -210,10 +209,10 @@ static struct rdma windowed(struct test *t, const struct rdma_kind *kind, DAT_RM
 void rdma_through_window(struct test *t, const struct rdma_kind *kind)
 {
         DAT_RMR_HANDLE rmr;
-        struct rdma rdma = windowed(t, kind, &rmr);
+        struct rdma rdma = rdma_windowed(t, kind, &rmr);
         DAT_RMR_TRIPLET remote = vector_remote(&rdma.remote);
 
-        remote.rmr_context = must_bind(t, &rdma, rmr, rdma.remote.iov[0], kind->remote);
+        remote.rmr_context = rdma_must_bind(t, &rdma, rmr, rdma.remote.iov[0], kind->remote);
         expect(rdma_post(t, &rdma, &rdma.local, remote, 1, DAT_COMPLETION_DEFAULT_FLAG),
                DAT_SUCCESS);
         expect_rdma(t, &rdma, 1, LENGTH);
@@ -223,12 +222,12 @@ void rdma_window_gone(struct test *t, const struct rdma_kind *kind, const struct
 {
         DAT_LMR_TRIPLET elsewhere = triplet(buf_with(t), 0, row->rebound ? LENGTH : 0);
         DAT_RMR_HANDLE rmr;
-        struct rdma rdma = windowed(t, kind, &rmr);
+        struct rdma rdma = rdma_windowed(t, kind, &rmr);
         DAT_RMR_TRIPLET remote = vector_remote(&rdma.remote);
         DAT_RETURN ret;
 
-        remote.rmr_context = must_bind(t, &rdma, rmr, rdma.remote.iov[0], kind->remote);
-        must_bind(t, &rdma, rmr, elsewhere, kind->remote);
+        remote.rmr_context = rdma_must_bind(t, &rdma, rmr, rdma.remote.iov[0], kind->remote);
+        rdma_must_bind(t, &rdma, rmr, elsewhere, kind->remote);
         ret = expect(rdma_post(t, &rdma, &rdma.local, remote, 1, DAT_COMPLETION_DEFAULT_FLAG),
                      DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION, DAT_INVALID_PARAMETER,
                      DAT_SUCCESS);

@@ -324,6 +324,19 @@ static DAT_LMR_TRIPLET wrong_segment(const struct buf *buf, const struct wrong_r
         return segment;
 }
 
+/* The context of an LMR that has no byte in common with this one, as either was registered. */
+static DAT_LMR_CONTEXT context_elsewhere(struct test *t, const struct buf *buf)
+{
+        const struct buf *other = buf_with(t);
+        DAT_VADDR start = (DAT_VADDR)(uintptr_t)buf->addr;
+        DAT_VADDR from = (DAT_VADDR)(uintptr_t)other->addr - other->before;
+
+        must_that(start + buf->length <= from ||
+                      start >= (DAT_VADDR)(uintptr_t)other->addr + other->beyond,
+                  "the other LMR was registered with this one's memory");
+        return other->lmr_context;
+}
+
 struct wrong wrong_with(struct test *t, const struct wrong_row *row, DAT_MEM_PRIV_FLAGS needed)
 {
         struct wrong wrong = {
@@ -337,6 +350,8 @@ struct wrong wrong_with(struct test *t, const struct wrong_row *row, DAT_MEM_PRI
 
         memset(wrong.vector.buf->addr, WRONG, wrong.vector.buf->length);
         wrong.vector.iov[row->at] = wrong_segment(wrong.named, row);
+        if (row->kind == WRONG_OTHERS)
+                wrong.vector.iov[row->at].lmr_context = context_elsewhere(t, wrong.named);
         /* The memory stays: a provider that copies it in the call is wrong, and does not crash. */
         if (row->kind == WRONG_FREED) {
                 must(dat_lmr_free(wrong.named->lmr));

@@ -121,6 +121,7 @@ enum wrong_kind {
         WRONG_LONGER,     /* all of it, and one byte more */
         WRONG_BEHIND,     /* the byte behind it */
         WRONG_FAR,        /* far behind it */
+        WRONG_OTHERS,     /* bytes of another LMR, by this one's context */
         WRONG_LONG,       /* longer than it by 4 GiB: by what no 32 bits hold */
         WRONG_WRAPS,      /* so long that its end is before its start */
 };

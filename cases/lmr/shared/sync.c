@@ -113,7 +113,15 @@ struct ranges {
         const struct sync_kind *kind;
         DAT_LMR_TRIPLET *parts;
         DAT_COUNT count;
+        DAT_RMR_TRIPLET remote; /* all of it, as the other end names it */
 };
+
+static void must_move(struct test *t, const struct rdma *rdma, const struct ranges *ranges,
+                      uint64_t sequence)
+{
+        must(rdma_post(t, rdma, &rdma->local, ranges->remote, sequence,
+                       DAT_COMPLETION_DEFAULT_FLAG));
+}
 
 static void synchronize(struct test *t, const struct ranges *ranges)
 {
@@ -129,7 +137,7 @@ static void expect_read(struct test *t, struct rdma *rdma, const struct ranges *
         rdma->local = vector_with(t, .length = LENGTH);
         vector_fill(t, &rdma->remote, sequence);
         synchronize(t, ranges);
-        must(rdma_post_whole(t, rdma, sequence, DAT_COMPLETION_DEFAULT_FLAG));
+        must_move(t, rdma, ranges, sequence);
         must_complete(rdma->evd, .ep = rdma->ep, .cookie = sequence, .length = LENGTH);
         expect_holds(&rdma->local, sequence, LENGTH);
 }
@@ -144,7 +152,7 @@ static void expect_written(struct test *t, struct rdma *rdma, const struct range
 
         vector_fill(t, &rdma->local, sequence);
         must(recv_vector(owner, &room, sequence, DAT_COMPLETION_DEFAULT_FLAG));
-        must(rdma_post_whole(t, rdma, sequence, DAT_COMPLETION_DEFAULT_FLAG));
+        must_move(t, rdma, ranges, sequence);
         must(send_vector(rdma->ep, &word, sequence, DAT_COMPLETION_DEFAULT_FLAG));
         must_complete(ep_recv_evd(t, owner), .ep = owner, .cookie = sequence, .length = WORD);
         synchronize(t, ranges);
@@ -153,18 +161,39 @@ static void expect_written(struct test *t, struct rdma *rdma, const struct range
         must_complete(rdma->evd, .ep = rdma->ep, .cookie = sequence, .length = WORD);
 }
 
+static void expect_rounds_of(struct test *t, struct rdma *rdma, const struct ranges *ranges)
+{
+        for (uint64_t i = 0; i < ROUNDS; i++) {
+                if (rdma->kind->reads)
+                        expect_read(t, rdma, ranges, i);
+                else
+                        expect_written(t, rdma, ranges, i);
+        }
+}
+
 static void expect_rounds(struct test *t, const struct sync_kind *kind, DAT_COUNT count)
 {
         struct rdma rdma = rdma_with(t, kind->rdma, .length = LENGTH);
-        struct ranges ranges = {.kind = kind, .count = count};
+        struct ranges ranges = {.kind = kind,
+                                .parts = parts_of(t, &rdma.remote, count ? count : 1),
+                                .count = count,
+                                .remote = vector_remote(&rdma.remote)};
 
-        ranges.parts = parts_of(t, &rdma.remote, count ? count : 1);
-        for (uint64_t i = 0; i < ROUNDS; i++) {
-                if (kind->rdma->reads)
-                        expect_read(t, &rdma, &ranges, i);
-                else
-                        expect_written(t, &rdma, &ranges, i);
-        }
+        expect_rounds_of(t, &rdma, &ranges);
+}
+
+void sync_effect_by_rmr(struct test *t, const struct sync_kind *kind)
+{
+        DAT_RMR_HANDLE rmr;
+        struct rdma rdma = rdma_windowed(t, kind->rdma, &rmr);
+        struct ranges ranges = {.kind = kind,
+                                .parts = rdma.remote.iov,
+                                .count = 1,
+                                .remote = vector_remote(&rdma.remote)};
+
+        ranges.remote.rmr_context =
+            rdma_must_bind(t, &rdma, rmr, rdma.remote.iov[0], kind->rdma->remote);
+        expect_rounds_of(t, &rdma, &ranges);
 }
 
 void sync_effect(struct test *t, const struct sync_kind *kind, const struct rdma_count *row)

@@ -55,6 +55,9 @@ static const struct rdma_count sync_ranges[] = {
 };
 void sync_effect(struct test *t, const struct sync_kind *kind, const struct rdma_count *row);
 
+/* The same of RDMA through an RMR, of an LMR without remote privileges. */
+void sync_effect_by_rmr(struct test *t, const struct sync_kind *kind);
+
 /* RDMA and memory agree without the call, where the provider says that it is not needed. */
 void sync_not_needed(struct test *t, const struct sync_kind *kind);
 
@@ -87,6 +90,8 @@ static const struct wrong_row sync_wrongs[] = {
     {"longer_than_lmr", WRONG_LONGER, 1, 0, WRONG_BYTES},
     {"behind_lmr", WRONG_BEHIND, 1, 0, WRONG_BYTES},
     {"far_behind_lmr", WRONG_FAR, 1, 0, WRONG_BYTES},
+    {"in_other_lmr", WRONG_OTHERS, 1, 0, WRONG_BYTES},
+    {"in_other_lmr_last", WRONG_OTHERS, 3, 2, WRONG_BYTES},
     {"around_the_end", WRONG_WRAPS, 1, 0, WRONG_BYTES},
     {"around_the_end_last", WRONG_WRAPS, 3, 2, WRONG_BYTES},
 };
