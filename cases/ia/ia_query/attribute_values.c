@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ia_query: attributes agree with the behaviour. */
 #include "case/poison.h"
+#include "cases/ep/shared/transfer.h"
 #include "cases/ia/ia_query/fixtures.h"
 #include "cases/shared/loop.h"
+#include "cases/shared/point.h"
 #include "clauses/ia_query.h"
 
+#include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define LEAST_DATA 64 /* bytes of private data that each provider takes */
 #define MOST_DATA  4096
 #define STREAMS    6
+
+#define FREED_BLOCKS 1024
+#define MARK         0x6b
 
 static void expect_name(struct test *t, const char *name, const char *told)
 {
@@ -54,6 +61,8 @@ FAMILY(ia_query, name, texts)
         expect_that(length < DAT_NAME_MAX_LENGTH, "%s has no end", row->id);
         if (row->of == adapter_of)
                 expect_that(length > 0, "the adapter has no name");
+        if (row->of == provider_of)
+                expect_that(length > 0, "the provider has no name");
 }
 
 CASE(ia_query, adapter_is_ia)
@@ -97,6 +106,69 @@ CASE(ia_query, unchanged_by_use)
                 release(t, made[i]);
         ask_all(t, &now);
         expect_same(t, &before, &now);
+}
+
+/* Whatever is given out again after an instance was closed is not what an answer leads to. */
+static void use_freed_memory(struct test *t)
+{
+        static void *blocks[FREED_BLOCKS];
+
+        for (size_t i = 0; i < FREED_BLOCKS; i++) {
+                size_t size = 16 + i % 32 * 16;
+
+                blocks[i] = malloc(size);
+                if (!blocks[i])
+                        resource(t, "no memory for a block");
+                memset(blocks[i], POISON, size);
+        }
+        for (size_t i = 0; i < FREED_BLOCKS; i++)
+                free(blocks[i]);
+}
+
+CASE(ia_query, outlives_other)
+{
+        struct answer before, other, now;
+        struct sockaddr_storage address;
+        DAT_IA_ADDRESS_PTR told;
+
+        ask_all(t, &before);
+        told = before.ia.ia_address_ptr;
+        memset(&address, 0, sizeof(address));
+        memcpy(&address, told,
+               told->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                           : sizeof(struct sockaddr_in));
+        ask_other(t, &other);
+        release(t, other_ia(t));
+        use_freed_memory(t);
+
+        expect_that(same_host(told, &address), "the first answer leads to another address");
+        ask_all(t, &now);
+        expect_that(same_host(now.ia.ia_address_ptr, &address), "the IA's address has changed");
+        expect_same(t, &before, &now);
+}
+
+/* After the completion the vector is the consumer's, for any iov_ownership_on_return. */
+CASE(ia_query, iov_after_completion)
+{
+        struct loop loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET iovs[2], marks[2];
+
+        loop_join_either(t, &loop);
+        for (int i = 0; i < 2; i++)
+                iovs[i] = triplet(buf, (size_t)i * MESSAGE, MESSAGE);
+        memset(marks, MARK, sizeof(marks));
+        must(dat_ep_post_recv(loop.passive, 1, &iovs[0], COOKIE(1), DAT_COMPLETION_DEFAULT_FLAG));
+        must(dat_ep_post_send(loop.active, 1, &iovs[1], COOKIE(2), DAT_COMPLETION_DEFAULT_FLAG));
+        must_dto(ep_recv_evd(t, loop.passive));
+        must_dto(ep_request_evd(t, loop.active));
+        memcpy(iovs, marks, sizeof(iovs));
+
+        expect_message(t, loop.active, loop.passive);
+        expect_message(t, loop.passive, loop.active);
+        settle(t);
+        expect_that(memcmp(iovs, marks, sizeof(iovs)) == 0,
+                    "the provider wrote into a vector after its completion");
 }
 
 CASE(ia_query, api_version)

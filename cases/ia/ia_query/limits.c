@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ia_query: limits that the attributes promise. */
+#include "case/ep_attr.h"
 #include "case/poison.h"
+#include "cases/ep/shared/transfer.h"
 #include "cases/ia/ia_query/fixtures.h"
 #include "cases/pz/shared/zone.h"
+#include "cases/shared/loop.h"
 #include "clauses/ia_query.h"
 
 #include <string.h>
@@ -10,6 +13,7 @@
 #define MOST         512 /* objects at once */
 #define MOST_PER_SRQ 128 /* EPs */
 #define READERS      8   /* EPs */
+#define MOST_DTOS    1500
 #define MOST_BYTES   ((DAT_VLEN)8 << 20)
 
 static DAT_RETURN pz_create_in(const struct zone_args *args, DAT_PZ_HANDLE zone, DAT_HANDLE *made)
@@ -289,6 +293,53 @@ FAMILY(ia_query, ep_limit, ep_limits)
         expect_that(value_in(&param.ep_attr, row) >= value_in(&args.ep_attr, row),
                     "the EP has %llu of %llu", (unsigned long long)value_in(&param.ep_attr, row),
                     (unsigned long long)value_in(&args.ep_attr, row));
+}
+
+static const struct fill {
+        const char *id;
+        bool requests;
+} fills[] = {
+    {"recvs", .requests = false},
+    {"requests", .requests = true},
+};
+
+static void post_recvs(struct test *t, DAT_EP_HANDLE ep, const struct vector *room, DAT_COUNT count)
+{
+        for (DAT_COUNT i = 0; i < count; i++)
+                expect(recv_vector(ep, room, (uint64_t)i, DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+}
+
+/* Of each direction, as many DTOs as the IA promises, or as a case posts. */
+FAMILY(ia_query, dtos_at_once, fills, DEADLINE_MS(20000))
+{
+        DAT_EP_ATTR many = ep_attr_modest(ia_attr(t));
+        DAT_COUNT limit = ia_attr(t)->max_dto_per_ep;
+        DAT_COUNT count = limit < MOST_DTOS ? limit : MOST_DTOS;
+        DAT_EVD_HANDLE evds[] = {evd_of_at_most(t, count), evd_of_at_most(t, count)};
+        struct vector message = vector_with(t, .length = MESSAGE);
+        struct vector room = vector_with(t, .length = MESSAGE);
+        struct loop loop;
+
+        for (int i = 0; i < 2; i++)
+                must_have_room(t, evds[i], count);
+        many.max_recv_dtos = limit;
+        if (row->requests)
+                many.max_request_dtos = limit;
+        loop = loop_of(t, (struct ep_opts){.attr = &many, .request_evd = evds[0]},
+                       (struct ep_opts){.attr = &many, .recv_evd = evds[1]});
+        post_recvs(t, loop.passive, &room, count);
+        record(t, "%d DTOs of max_dto_per_ep = %d were posted", count, limit);
+        if (!row->requests)
+                return;
+        loop_join(t, &loop);
+        for (DAT_COUNT i = 0; i < count; i++)
+                expect(send_vector(loop.active, &message, (uint64_t)i, DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+        for (DAT_COUNT i = 0; i < count; i++) {
+                expect_dto(evds[0]);
+                expect_dto(evds[1]);
+        }
 }
 
 CASE(ia_query, evd_qlen)
