@@ -2,6 +2,7 @@
 /* dat_psp_create_any: qualifiers of the provider's choice, which no other service point has. */
 #include "clauses/psp_create_any.h"
 #include "case/poison.h"
+#include "case/test.h"
 #include "cases/psp/shared/psp.h"
 
 #include <stdlib.h>
@@ -12,9 +13,11 @@
 #define TAKEN   16 /* qualifiers after a choice that are taken, one by one */
 #define MANY    1000
 #define THREADS 3
-#define ROW     48 /* PSPs that a thread makes in a row */
-#define MET     1  /* round that met is enough */
-#define TIMES   20 /* that a choice is freed and another made */
+#define ROW     48    /* PSPs that a thread makes in a row */
+#define MET     1     /* round that met is enough */
+#define TIMES   20    /* that a choice is freed and another made */
+#define WRAP    66000 /* choices, more than 16 bits count */
+#define HELD_MS UINT64_C(1500)
 
 /* The call under test: a PSP, and a qualifier that the call wrote. */
 static DAT_PSP_HANDLE psp_any(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags,
@@ -361,6 +364,28 @@ CASE(psp_create_any, freed_and_chosen)
         expect_served(t, psp, qual, evd);
 }
 
+/* A qualifier that is held is passed over, however often others are chosen and freed. */
+CASE(psp_create_any, never_the_held)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        uint64_t until = now_ns() + HELD_MS * NS_PER_MS;
+        DAT_CONN_QUAL held, qual;
+        DAT_PSP_HANDLE holder = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &held);
+        DAT_PSP_HANDLE psp;
+        int round;
+
+        for (round = 0; round < WRAP && now_ns() < until; round++) {
+                expect(dat_psp_create_any(ia(t), &qual, evd, DAT_PSP_CONSUMER_FLAG, &psp),
+                       DAT_SUCCESS);
+                adopt(t, DAT_HANDLE_TYPE_PSP, psp);
+                expect_that(qual != held, "in round %d the qualifier is the one that is held",
+                            round);
+                release(t, psp);
+        }
+        record(t, "%d qualifiers were chosen beside one that was held", round);
+        expect_served(t, holder, held, evd);
+}
+
 CASE(psp_create_any, freed_and_named)
 {
         DAT_EVD_HANDLE evd = request_evd(t);
@@ -584,6 +609,19 @@ FAMILY(psp_create_any, invalid_flags, no_flags)
 }
 
 static const struct psp_other_bits other_bits[] = {PSP_OTHER_BITS};
+
+FAMILY(psp_create_any, refused_leaves_evd, no_flags)
+{
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_CONN_QUAL qual;
+        DAT_PSP_HANDLE psp;
+
+        expect(dat_psp_create_any(ia(t), &qual, evd, (DAT_PSP_FLAGS)row->bits, &psp),
+               DAT_INVALID_PARAMETER);
+
+        disown(t, evd);
+        expect(dat_evd_free(evd), DAT_SUCCESS);
+}
 
 FAMILY(psp_create_any, other_flag_bits, other_bits)
 {
