@@ -336,10 +336,9 @@ FAMILY(ia_query, dtos_at_once, fills, DEADLINE_MS(20000))
         for (DAT_COUNT i = 0; i < count; i++)
                 expect(send_vector(loop.active, &message, (uint64_t)i, DAT_COMPLETION_DEFAULT_FLAG),
                        DAT_SUCCESS);
-        for (DAT_COUNT i = 0; i < count; i++) {
-                expect_dto(evds[0]);
-                expect_dto(evds[1]);
-        }
+        /* The EVDs have room for the others. */
+        expect_dto(evds[0]);
+        expect_dto(evds[1]);
 }
 
 CASE(ia_query, evd_qlen)
