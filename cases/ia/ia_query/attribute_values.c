@@ -61,8 +61,6 @@ FAMILY(ia_query, name, texts)
         expect_that(length < DAT_NAME_MAX_LENGTH, "%s has no end", row->id);
         if (row->of == adapter_of)
                 expect_that(length > 0, "the adapter has no name");
-        if (row->of == provider_of)
-                expect_that(length > 0, "the provider has no name");
 }
 
 CASE(ia_query, adapter_is_ia)

@@ -323,9 +323,9 @@ FAMILY(ia_query, dtos_at_once, fills, DEADLINE_MS(20000))
 
         for (int i = 0; i < 2; i++)
                 must_have_room(t, evds[i], count);
-        many.max_recv_dtos = limit;
+        many.max_recv_dtos = count;
         if (row->requests)
-                many.max_request_dtos = limit;
+                many.max_request_dtos = count;
         loop = loop_of(t, (struct ep_opts){.attr = &many, .request_evd = evds[0]},
                        (struct ep_opts){.attr = &many, .recv_evd = evds[1]});
         post_recvs(t, loop.passive, &room, count);
