@@ -47,14 +47,6 @@ static void leave_in_traffic(struct test *t, const struct loop *loop)
         must_have_ended(t, loop->passive);
 }
 
-static void forget_completions(DAT_EVD_HANDLE evd)
-{
-        DAT_EVENT event;
-
-        while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS))
-                ;
-}
-
 /*
  * States
  */
@@ -239,8 +231,8 @@ CASE(ep_reset, room_again)
                 leave_in_traffic(t, &loop);
                 expect_reset(t, loop.active);
                 expect_reset(t, loop.passive);
-                forget_completions(ep_recv_evd(t, loop.passive));
-                forget_completions(ep_request_evd(t, loop.passive));
+                drain_evd(ep_recv_evd(t, loop.passive));
+                drain_evd(ep_request_evd(t, loop.passive));
         }
 }
 
@@ -340,8 +332,8 @@ CASE(ep_reset, broken)
         must_have_broken(t, loop.active);
         expect_reset(t, loop.passive);
         expect_reset(t, loop.active);
-        forget_completions(ep_recv_evd(t, loop.passive));
-        forget_completions(ep_request_evd(t, loop.active));
+        drain_evd(ep_recv_evd(t, loop.passive));
+        drain_evd(ep_request_evd(t, loop.active));
 
         expect_joined(t, loop.active, loop.passive);
         expect_messages(t, loop.active, loop.passive);

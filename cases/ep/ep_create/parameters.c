@@ -129,14 +129,6 @@ CASE(ep_create, many)
 #define AGAIN 4            /* EPs, each made after the one before it was freed */
 #define LEFT  UINT64_C(99) /* the cookie of receives that no message came for */
 
-static void drain(DAT_EVD_HANDLE evd)
-{
-        DAT_EVENT event;
-
-        while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS))
-                ;
-}
-
 /* Of a freed EP, receives may be told as flushed, and none of them as done. */
 static void expect_first_message(struct test *t, DAT_EVD_HANDLE evd, uint64_t cookie)
 {
@@ -185,7 +177,7 @@ CASE(ep_create, after_freed_ones)
                 release(t, loop.passive);
                 must_have_ended(t, loop.active);
                 release(t, loop.active);
-                drain(with.connect_evd);
+                drain_evd(with.connect_evd);
         }
         expect_untouched(&left);
 }

@@ -271,14 +271,6 @@ static void ask_within(struct test *t, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT
                             DAT_CONNECT_DEFAULT_FLAG));
 }
 
-static void drain(DAT_EVD_HANDLE evd)
-{
-        DAT_EVENT event;
-
-        while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS))
-                ;
-}
-
 /* Another EP's request on the EVD, later and with the same timeout, ends, and nothing else does. */
 static void expect_only_other_told(struct test *t, DAT_EVD_HANDLE evd, DAT_EP_HANDLE other)
 {
@@ -302,7 +294,7 @@ FAMILY(ep_free, tells_nothing_of_request, request_ends)
         if (!brief)
                 loop_take_request(t, &loop);
         free_now(t, loop.active);
-        drain(evd);
+        drain_evd(evd);
 
         if (row->how == ACCEPTED) {
                 if (dat_is(dat_cr_accept(loop.request, loop.passive, 0, NULL), DAT_SUCCESS))

@@ -138,7 +138,6 @@ CASE(ep_post_send, after_break)
         struct vector from = vector_with(t, .length = MESSAGE);
         struct loop loop = loop_new(t);
         DAT_EP_HANDLE ends[] = {loop.active, loop.passive};
-        DAT_EVENT event;
 
         ep_turn_break(t, &loop);
         for (size_t i = 0; i < 2; i++)
@@ -147,8 +146,7 @@ CASE(ep_post_send, after_break)
         for (size_t i = 0; i < 2; i++) {
                 DAT_EVD_HANDLE evd = ep_request_evd(t, ends[i]);
 
-                while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS))
-                        ;
+                drain_evd(evd);
                 expect(send_vector(ends[i], &from, 3, PLAIN), DAT_SUCCESS);
                 expect_completion(evd, .ep = ends[i], .cookie = 3, .status = DAT_DTO_ERR_FLUSHED);
                 expect_empty(t, evd);

@@ -104,6 +104,14 @@ void forget_notice(DAT_CNO_HANDLE cno)
         (void)dat_cno_wait(cno, 0, &named);
 }
 
+void drain_evd(DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+
+        while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS))
+                ;
+}
+
 DAT_EVD_PARAM evd_param(struct test *t, DAT_EVD_HANDLE evd)
 {
         DAT_EVD_PARAM param;

@@ -41,6 +41,9 @@ void forget_notice(DAT_CNO_HANDLE cno);
  */
 DAT_EVD_PARAM evd_param(struct test *t, DAT_EVD_HANDLE evd);
 
+/* Takes what the EVD has, whatever it is. */
+void drain_evd(DAT_EVD_HANDLE evd);
+
 /* The bits of a state that say whether it triggers its CNO, and whether it can be waited for. */
 #define EVD_ENABLING (DAT_EVD_STATE_ENABLED | DAT_EVD_STATE_DISABLED)
 #define EVD_WAITING  (DAT_EVD_STATE_WAITABLE | DAT_EVD_STATE_UNWAITABLE)
