@@ -204,8 +204,7 @@ bool is_asked(struct test *t, enum unasked call);
 DAT_EP_STATE ep_known_state(struct test *t, DAT_EP_HANDLE ep);
 /* The same; false if no call tells, or none is to be made. */
 bool ep_state_told(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE *state);
-/* Whether the EP says that it is in this plain state; false if no call tells, or none is to be
- * made. */
+/* Whether the EP says that it is in this state; false if no call tells, or none is to be made. */
 bool is_in_state(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE wanted);
 /* Ends the case as BLOCKED if an EP whose connection was reported is reported as not Connected. */
 void must_be_connected(struct test *t, DAT_EP_HANDLE ep);

@@ -29,8 +29,7 @@ bool is_in(DAT_EVD_STATE seen, struct evd_state state)
                !(seen & DAT_EVD_STATE_UNWAITABLE) == state.waitable;
 }
 
-/* The call has brought the EVD into this state: the one of waiting has not been asked for before.
- */
+/* The call has brought the EVD into this state, or, if no `waiting` was asked for, half of it. */
 static void must_be_in(struct test *t, const char *call, DAT_EVD_HANDLE evd, struct evd_state state,
                        bool waiting)
 {
