@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_clear_unwaitable: the EVD can be waited for again. */
 #include "clauses/evd_clear_unwaitable.h"
-#include "cases/cno/shared/agent.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/left_alone.h"
 #include "cases/evd/shared/source.h"
 
 static const struct evd_state unwaitable = {.enabled = true};
+
+static DAT_RETURN clear_unwaitable(struct test *t, DAT_EVD_HANDLE evd)
+{
+        (void)t;
+        return dat_evd_clear_unwaitable(evd);
+}
 
 FAMILY(evd_clear_unwaitable, from_state, evd_states)
 {
@@ -92,57 +98,23 @@ CASE(evd_clear_unwaitable, keeps_direct_waiter)
                 struct source source =
                     source_in(t, kind, (struct evd_state){.enabled = true, .waitable = true},
                               DAT_HANDLE_NULL);
-                struct waiter *waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 1);
 
-                must_wait(waiter);
-                expect(dat_evd_clear_unwaitable(source.evd), DAT_SUCCESS);
-                expect_asleep(waiter);
-
-                source_bring(t, &source, 0, 1);
-                expect(expect_awake(waiter).ret, DAT_SUCCESS);
+                expect_waiter_kept(t, &source, clear_unwaitable);
         }
 }
 
 CASE(evd_clear_unwaitable, lets_waiter_of_cno_wait)
 {
         EACH_SOURCE (kind) {
-                struct agent *agent = agent_new(t);
-                DAT_CNO_HANDLE cno = cno_with(t, agent);
-                struct source source = source_in(t, kind, unwaitable, cno);
-                struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
-                struct woken woken;
-
-                must_wait(waiter);
-                expect(dat_evd_clear_unwaitable(source.evd), DAT_SUCCESS);
-                expect_asleep(waiter);
-                expect_uncalled(t, agent);
-
-                source_bring(t, &source, 0, 1);
-                woken = expect_awake(waiter);
-                expect(woken.ret, DAT_SUCCESS);
-                expect_that(woken.evd == source.evd, "the CNO names another EVD");
-                expect_called(t, agent, source.evd);
+                expect_cno_waiter_kept(t, kind, unwaitable, clear_unwaitable);
         }
 }
 
 CASE(evd_clear_unwaitable, keeps_notification)
 {
         EACH_SOURCE (kind) {
-                DAT_CNO_HANDLE cno = cno_new(t);
-                struct source source = source_in(t, kind, unwaitable, cno);
-
-                source_bring(t, &source, 0, 1);
-                expect(dat_evd_clear_unwaitable(source.evd), DAT_SUCCESS);
-
-                expect_notified(t, cno, source.evd);
-                expect_source_events(t, &source, 0, 1);
+                expect_notice_kept(t, kind, unwaitable, clear_unwaitable);
         }
-}
-
-static DAT_RETURN clear_unwaitable(struct test *t, DAT_EVD_HANDLE evd)
-{
-        (void)t;
-        return dat_evd_clear_unwaitable(evd);
 }
 
 CASE(evd_clear_unwaitable, notices_go_on)

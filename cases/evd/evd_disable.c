@@ -4,6 +4,7 @@
 #include "cases/cno/shared/agent.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/left_alone.h"
 #include "cases/evd/shared/source.h"
 
 #include <sched.h>
@@ -95,22 +96,19 @@ CASE(evd_disable, lets_waiter_of_cno_wait)
         }
 }
 
+static DAT_RETURN disable(struct test *t, DAT_EVD_HANDLE evd)
+{
+        (void)t;
+        return dat_evd_disable(evd);
+}
+
 CASE(evd_disable, keeps_direct_waiter)
 {
         EACH_SOURCE (kind) {
                 struct source source = source_in(
                     t, kind, (struct evd_state){.enabled = true, .waitable = true}, cno_new(t));
-                struct waiter *waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 1);
-                struct woken woken;
 
-                must_wait(waiter);
-                expect(dat_evd_disable(source.evd), DAT_SUCCESS);
-                expect_asleep(waiter);
-                source_bring(t, &source, 0, 1);
-
-                woken = expect_awake(waiter);
-                expect(woken.ret, DAT_SUCCESS);
-                expect_source_event(t, &source, &woken.event, 0);
+                expect_waiter_kept(t, &source, disable);
         }
 }
 

@@ -4,6 +4,7 @@
 #include "cases/cno/shared/agent.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/left_alone.h"
 #include "cases/evd/shared/source.h"
 
 FAMILY(evd_enable, from_state, evd_states)
@@ -85,18 +86,17 @@ CASE(evd_enable, enabled_notifies_nothing)
         }
 }
 
+static DAT_RETURN enable(struct test *t, DAT_EVD_HANDLE evd)
+{
+        (void)t;
+        return dat_evd_enable(evd);
+}
+
 CASE(evd_enable, keeps_notification)
 {
         EACH_SOURCE (kind) {
-                DAT_CNO_HANDLE cno = cno_new(t);
-                struct source source =
-                    source_in(t, kind, (struct evd_state){.enabled = true, .waitable = true}, cno);
-
-                source_fill(t, &source, 0, 1);
-                expect(dat_evd_enable(source.evd), DAT_SUCCESS);
-
-                expect_notified(t, cno, source.evd);
-                expect_source_events(t, &source, 0, 1);
+                expect_notice_kept(t, kind, (struct evd_state){.enabled = true, .waitable = true},
+                                   enable);
         }
 }
 
@@ -125,28 +125,16 @@ CASE(evd_enable, wakes_waiter_of_cno)
  * A direct waiter
  */
 
-static void expect_direct_waiter_kept(struct test *t, const struct source_kind *kind, bool enabled)
-{
-        struct source source = source_in(
-            t, kind, (struct evd_state){.enabled = enabled, .waitable = true}, cno_new(t));
-        struct waiter *waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 1);
-        struct woken woken;
-
-        must_wait(waiter);
-        expect(dat_evd_enable(source.evd), DAT_SUCCESS);
-        expect_asleep(waiter);
-        source_bring(t, &source, 0, 1);
-
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_source_event(t, &source, &woken.event, 0);
-}
-
 CASE(evd_enable, keeps_direct_waiter)
 {
         EACH_SOURCE (kind) {
-                expect_direct_waiter_kept(t, kind, false);
-                expect_direct_waiter_kept(t, kind, true);
+                for (int enabled = 0; enabled < 2; enabled++) {
+                        struct source source = source_in(
+                            t, kind, (struct evd_state){.enabled = enabled, .waitable = true},
+                            cno_new(t));
+
+                        expect_waiter_kept(t, &source, enable);
+                }
         }
 }
 

@@ -2,6 +2,7 @@
 /* dat_evd_resize: room as asked for, every event kept, and what is no length. */
 #include "clauses/evd_resize.h"
 #include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/left_alone.h"
 #include "cases/evd/shared/private_data.h"
 #include "cases/evd/shared/source.h"
 #include "cases/handle/shared/object.h"
@@ -387,17 +388,8 @@ CASE(evd_resize, keeps_waiter)
 {
         EACH_SOURCE (kind) {
                 struct source source = source_new(t, kind, DAT_HANDLE_NULL);
-                struct waiter *waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 1);
-                struct woken woken;
 
-                must_wait(waiter);
-                expect(dat_evd_resize(source.evd, places_above(t, source.evd, 8)), DAT_SUCCESS);
-                expect_asleep(waiter);
-
-                source_bring(t, &source, 0, 1);
-                woken = expect_awake(waiter);
-                expect(woken.ret, DAT_SUCCESS);
-                expect_source_event(t, &source, &woken.event, 0);
+                expect_waiter_kept(t, &source, grow_evd);
         }
 }
 

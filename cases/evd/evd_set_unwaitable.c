@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_set_unwaitable: waits are refused, and events arrive as before. */
 #include "clauses/evd_set_unwaitable.h"
-#include "cases/cno/shared/agent.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/left_alone.h"
 #include "cases/evd/shared/source.h"
 
 static const struct evd_state plain = {.enabled = true, .waitable = true};
+
+static DAT_RETURN make_unwaitable(struct test *t, DAT_EVD_HANDLE evd)
+{
+        (void)t;
+        return dat_evd_set_unwaitable(evd);
+}
 
 FAMILY(evd_set_unwaitable, from_state, evd_states)
 {
@@ -110,43 +116,15 @@ CASE(evd_set_unwaitable, this_evd_alone)
 CASE(evd_set_unwaitable, lets_waiter_of_cno_wait)
 {
         EACH_SOURCE (kind) {
-                struct agent *agent = agent_new(t);
-                DAT_CNO_HANDLE cno = cno_with(t, agent);
-                struct source source = source_in(t, kind, plain, cno);
-                struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
-                struct woken woken;
-
-                must_wait(waiter);
-                expect(dat_evd_set_unwaitable(source.evd), DAT_SUCCESS);
-                expect_asleep(waiter);
-                expect_uncalled(t, agent);
-
-                source_bring(t, &source, 0, 1);
-                woken = expect_awake(waiter);
-                expect(woken.ret, DAT_SUCCESS);
-                expect_that(woken.evd == source.evd, "the CNO names another EVD");
-                expect_called(t, agent, source.evd);
+                expect_cno_waiter_kept(t, kind, plain, make_unwaitable);
         }
 }
 
 CASE(evd_set_unwaitable, keeps_notification)
 {
         EACH_SOURCE (kind) {
-                DAT_CNO_HANDLE cno = cno_new(t);
-                struct source source = source_in(t, kind, plain, cno);
-
-                source_bring(t, &source, 0, 1);
-                expect(dat_evd_set_unwaitable(source.evd), DAT_SUCCESS);
-
-                expect_notified(t, cno, source.evd);
-                expect_source_events(t, &source, 0, 1);
+                expect_notice_kept(t, kind, plain, make_unwaitable);
         }
-}
-
-static DAT_RETURN make_unwaitable(struct test *t, DAT_EVD_HANDLE evd)
-{
-        (void)t;
-        return dat_evd_set_unwaitable(evd);
 }
 
 CASE(evd_set_unwaitable, notices_go_on)

@@ -305,19 +305,3 @@ void expect_state(struct test *t, DAT_EVD_HANDLE evd, struct evd_state state, DA
 
         expect_source_state(t, &source, state, cno);
 }
-
-void expect_notices_go_on(struct test *t, struct source *source, DAT_CNO_HANDLE cno,
-                          DAT_RETURN (*call)(struct test *t, DAT_EVD_HANDLE evd), bool again)
-{
-        source_bring(t, source, 0, 1);
-        expect_notified(t, cno, source->evd);
-        expect(call(t, source->evd), DAT_SUCCESS);
-        if (again)
-                forget_notice(cno);
-        else
-                expect_no_notice(t, cno);
-
-        source_bring(t, source, 1, 1);
-        expect_notified(t, cno, source->evd);
-        expect_source_events(t, source, 0, 2);
-}

@@ -84,11 +84,4 @@ void expect_source_state(struct test *t, const struct source *source, struct evd
 /* The same of an EVD for software events. */
 void expect_state(struct test *t, DAT_EVD_HANDLE evd, struct evd_state state, DAT_CNO_HANDLE cno);
 
-/*
- * The call is granted while an event is queued, of which the CNO has told: it tells of the next
- * one, and before that of the queued one only if `again`. The source is new, and `cno` its own.
- */
-void expect_notices_go_on(struct test *t, struct source *source, DAT_CNO_HANDLE cno,
-                          DAT_RETURN (*call)(struct test *t, DAT_EVD_HANDLE evd), bool again);
-
 #endif
