@@ -3,25 +3,11 @@
 #include "cases/ep/ep_post_recv/fixtures.h"
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transfer.h"
+#include "cases/shared/cookies.h"
 #include "clauses/ep_post_recv.h"
 
 #include <limits.h>
 #include <string.h>
-
-#define EVERY_BYTE UINT64_C(0x0123456789abcdef)
-
-static const struct cookie {
-        const char *id;
-        uint64_t value;
-} cookies[] = {
-    {"null", 0},
-    {"all_ones", UINT64_MAX},
-    {"lowest_bit", 1},
-    {"highest_bit", UINT64_C(1) << 63},
-    {"low_half", UINT32_MAX},
-    {"high_half", (uint64_t)UINT32_MAX << 32},
-    {"every_byte", EVERY_BYTE},
-};
 
 FAMILY(ep_post_recv, cookie, cookies)
 {

@@ -4,6 +4,7 @@
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
+#include "cases/shared/cookies.h"
 #include "cases/shared/point.h"
 #include "clauses/ep_post_send.h"
 
@@ -11,23 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FENCED     ((size_t)256 * 1024)
-#define ROUNDS     4
-#define LATE_MS    50 /* by which the network makes a read late */
-#define EVERY_BYTE UINT64_C(0x0123456789abcdef)
-
-static const struct cookie {
-        const char *id;
-        uint64_t value;
-} cookies[] = {
-    {"null", 0},
-    {"all_ones", UINT64_MAX},
-    {"lowest_bit", 1},
-    {"highest_bit", UINT64_C(1) << 63},
-    {"low_half", UINT32_MAX},
-    {"high_half", (uint64_t)UINT32_MAX << 32},
-    {"every_byte", EVERY_BYTE},
-};
+#define FENCED  ((size_t)256 * 1024)
+#define ROUNDS  4
+#define LATE_MS 50 /* by which the network makes a read late */
 
 FAMILY(ep_post_send, cookie, cookies)
 {

@@ -11,6 +11,7 @@
 #include "cases/ep/shared/endpoint.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
+#include "cases/shared/cookies.h"
 
 #include <limits.h>
 
@@ -179,19 +180,7 @@ void rdma_in_order(struct test *t, const struct rdma_kind *kind);
 void rdma_in_order_with_others(struct test *t, const struct rdma_kind *kind);
 void rdma_unseen_there(struct test *t, const struct rdma_kind *kind);
 
-static const struct rdma_cookie {
-        const char *id;
-        uint64_t value;
-} rdma_cookies[] = {
-    {"null", 0},
-    {"all_ones", UINT64_MAX},
-    {"lowest_bit", 1},
-    {"highest_bit", UINT64_C(1) << 63},
-    {"low_half", UINT32_MAX},
-    {"high_half", (uint64_t)UINT32_MAX << 32},
-    {"every_byte", UINT64_C(0x0123456789abcdef)},
-};
-void rdma_cookie(struct test *t, const struct rdma_kind *kind, const struct rdma_cookie *row);
+void rdma_cookie(struct test *t, const struct rdma_kind *kind, const struct cookie *row);
 void rdma_same_cookie(struct test *t, const struct rdma_kind *kind);
 
 /* The completion of an RDMA whose cookie has bits in each byte. */

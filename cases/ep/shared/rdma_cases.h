@@ -23,7 +23,7 @@ RDMA_CASE(completes_once, rdma_completes_once)
 RDMA_CASE(in_order, rdma_in_order)
 RDMA_CASE(in_order_with_sends, rdma_in_order_with_others)
 RDMA_CASE(unseen_at_other_end, rdma_unseen_there)
-RDMA_FAMILY(cookie, rdma_cookies, rdma_cookie)
+RDMA_FAMILY(cookie, cookies, rdma_cookie)
 RDMA_FAMILY(cookie_of, rdma_outcomes, rdma_cookie_of)
 RDMA_CASE(same_cookie, rdma_same_cookie)
 

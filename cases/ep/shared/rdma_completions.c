@@ -81,7 +81,7 @@ void rdma_unseen_there(struct test *t, const struct rdma_kind *kind)
         expect_rdma_silent(t, ep_connect_evd(t, there));
 }
 
-void rdma_cookie(struct test *t, const struct rdma_kind *kind, const struct rdma_cookie *row)
+void rdma_cookie(struct test *t, const struct rdma_kind *kind, const struct cookie *row)
 {
         struct rdma rdma = rdma_with(t, kind, .length = SMALL);
 
@@ -99,8 +99,6 @@ void rdma_same_cookie(struct test *t, const struct rdma_kind *kind)
                 expect_rdma(t, &rdma, 5, SMALL);
         expect_rdma_silent(t, rdma.evd);
 }
-
-#define EVERY_BYTE UINT64_C(0x0123456789abcdef)
 
 void rdma_cookie_of(struct test *t, const struct rdma_kind *kind, const struct rdma_outcome *row)
 {

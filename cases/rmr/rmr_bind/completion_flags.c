@@ -7,6 +7,7 @@
 #include "cases/rmr/rmr_bind/fixtures.h"
 #include "cases/rmr/shared/window.h"
 #include "cases/shared/bits.h"
+#include "cases/shared/cookies.h"
 #include "cases/shared/point.h"
 #include "clauses/rmr_bind.h"
 
@@ -52,8 +53,6 @@ FAMILY(rmr_bind, flags, flagged)
 }
 
 /* The completion of a bind whose cookie has bits in each byte. */
-#define EVERY_BYTE UINT64_C(0x0123456789abcdef)
-
 static const struct outcome {
         const char *id;
         size_t width;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_post_recv: cookies. */
+#include "cases/shared/cookies.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/ep/shared/segment.h"
 #include "cases/shared/rounds.h"
@@ -8,19 +9,6 @@
 #include "clauses/srq_post_recv.h"
 
 #define TURNS 20 /* in which all receives of a queue are used */
-
-static const struct cookie {
-        const char *id;
-        DAT_UINT64 value;
-} cookies[] = {
-    {"null", 0},
-    {"all_ones", UINT64_MAX},
-    {"lowest_bit", 1},
-    {"highest_bit", UINT64_C(1) << 63},
-    {"low_half", UINT32_MAX},
-    {"high_half", (DAT_UINT64)UINT32_MAX << 32},
-    {"every_byte", UINT64_C(0x0123456789abcdef)},
-};
 
 FAMILY(srq_post_recv, cookie, cookies)
 {
