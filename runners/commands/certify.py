@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from runners.campaign.plan.subject import Subject
     from runners.campaign.schedule.progress import Progress
     from runners.campaign.schedule.tally import Past
+    from runners.fabric.base import Fabric
     from runners.interrupts import Interrupts
 
 MODES = (1, 2)
@@ -59,7 +60,7 @@ def add_parser(commands: Subparsers) -> None:
         "input.",
     )
     _add_arguments(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, look=look)
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -231,31 +232,39 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def look(options: argparse.Namespace) -> None:
+    """Refuse what of the command line can be refused before anything is built, as run() does."""
+    from runners.campaign.plan.subject import from_dat_conf, from_library, registry
+
+    if options.resume is not None:
+        return
+    checkout: Checkout = options.checkout.by(options.api)
+    _check(options, checkout)
+    fabric, settings = _fabric(options, checkout)
+    _modes(options, fabric.most_hosts(settings))
+    if options.provider is not None:
+        from_library(options.provider, options.ia_params or "", checkout.api)
+    # Files of a remote host are read by the agent that is built for it.
+    if options.dat_conf is not None and fabric.entry(settings) is None:
+        with fabric.subject(settings) as files:
+            from_dat_conf(options.dat_conf, options.ia, checkout.api, files)
+    if options.libdat is not None:
+        registry(options.libdat, checkout.api)
+
+
 def run(options: argparse.Namespace) -> int:
     """Run the campaign that the command line describes; its exit code."""
     from runners.campaign.certify.campaign import conduct
-    from runners.campaign.plan.assignment import fabric_class
     from runners.campaign.plan.plan import load_cases
     from runners.campaign.plan.subject import Subject, from_dat_conf, from_library, varied
-    from runners.fabric.base import Wish
 
     if options.resume is not None:
         return _resume(options)
     checkout: Checkout = options.checkout.by(options.api)
     _check(options, checkout)
-
-    fabric = fabric_class(checkout.fabrics[options.fabric])
-    settings = fabric.settings(
-        Wish(
-            options.hosts_file,
-            options.dat_conf,
-            options.ia,
-            options.ia_params,
-            options.cpus,
-            options.device,
-            options.kernel,
-        )
-    )
+    if options.explore and not checkout.puppet.is_file():
+        raise RunnerError(f"{checkout.puppet} is not built: cmake --build --preset default")
+    fabric, settings = _fabric(options, checkout)
     modes = _modes(options, fabric.most_hosts(settings))
     fabric.require()
 
@@ -625,13 +634,31 @@ def _check(options: argparse.Namespace, checkout: Checkout) -> None:
         raise InputError("--ia-params does not go with --dat-conf: a dat.conf has its own")
     if options.explore and spread is not None:
         raise InputError("--explore goes with neither --spread nor --every-pair")
-    if options.explore and not checkout.puppet.is_file():
-        raise RunnerError(f"{checkout.puppet} is not built: cmake --build --preset default")
     if options.waived_ok and options.waivers is None:
         raise InputError("--waived-ok says what waived findings count for: give --waivers too")
     _assumed(options.assumed)
     if options.variant is not None:
         _check_variant(options.variant, checkout)
+
+
+def _fabric(
+    options: argparse.Namespace, checkout: Checkout
+) -> "tuple[type[Fabric], Mapping[str, Any]]":
+    """The fabric that the options name, and its settings by them."""
+    from runners.campaign.plan.assignment import fabric_class
+    from runners.fabric.base import Wish
+
+    fabric = fabric_class(checkout.fabrics[options.fabric])
+    wish = Wish(
+        options.hosts_file,
+        options.dat_conf,
+        options.ia,
+        options.ia_params,
+        options.cpus,
+        options.device,
+        options.kernel,
+    )
+    return fabric, fabric.settings(wish)
 
 
 def _assumed(words: Sequence[str]) -> dict[str, bool]:

@@ -2,6 +2,7 @@
 """Exit 1 is a provider's: what Python, bash or this machine cannot do is 2, with a sentence."""
 
 import errno
+import hashlib
 import os
 import shutil
 import subprocess
@@ -94,6 +95,45 @@ def test_a_folder_in_which_nothing_can_be_built(tmp_path: Path, name: str) -> No
     done = subprocess.run([entry, "list"], capture_output=True, text=True, check=False)
     assert done.returncode == COULD_NOT_TELL
     assert done.stderr.startswith("udapl-cts: nothing can be built in a folder of this name")
+
+
+@pytest.fixture
+def unbuilt(tmp_path: Path) -> Path:
+    """A checkout in which the Python packages are installed, and nothing is built."""
+    for name in ("runners", "results", "cases", "faults", "reports"):
+        (tmp_path / name).symlink_to(REPOSITORY / name)
+    for name in ("udapl-cts", "packages.txt", "requirements.txt"):
+        shutil.copy(REPOSITORY / name, tmp_path)
+    python = tmp_path / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    wanted = hashlib.sha256((tmp_path / "requirements.txt").read_bytes()).hexdigest()
+    (tmp_path / ".venv/stamp-run").write_text(f"{wanted}  -{tmp_path}")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "said"),
+    [
+        (0, "--help", "usage: udapl-cts"),
+        (0, "certify --help", "usage: udapl-cts certify"),
+        (64, "certyfi", "invalid choice"),
+        (64, "certify --provider /no/such.so", "no such provider: /no/such.so"),
+        (64, "certify --dat-conf /no/dat.conf --ia ref0", "/no/dat.conf"),
+        (64, "certify --libdat /no/libdat.so.1", "no such libdat"),
+        (64, "certify --hosts 3", "the cases need 1 host or 2"),
+        (2, "certify dat_srq_resize", "the build failed"),
+    ],
+)
+def test_what_is_said_before_a_first_build(
+    unbuilt: Path, status: int, words: str, said: str
+) -> None:
+    argv = [str(unbuilt / "udapl-cts"), *words.split()]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == status, done
+    assert said in done.stdout + done.stderr
+    assert ("configuring and building" in done.stderr) == (status == COULD_NOT_TELL)
 
 
 def test_a_machine_without_its_programs() -> None:
