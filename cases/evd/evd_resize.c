@@ -212,7 +212,6 @@ FAMILY(evd_resize, full_at_length, resizeds)
                 expect_ses(t, evd, 0, places);
                 expect_empty(t, evd);
         }
-        expect_quiet(async_evd(t));
 }
 
 CASE(evd_resize, repeated)

@@ -411,8 +411,9 @@ void waiter_waits(struct test *t, const struct check_site *site, struct waiter *
                    "a thread that waits in its call", seen ? seen : returned);
 }
 
-struct woken waiter_awake(struct test *t, const struct check_site *site, struct waiter *waiter,
-                          bool clause)
+/* The check of a wait that has to end, by which `call` is broken if it does not. */
+static struct woken awake(struct test *t, const struct check_site *site, struct waiter *waiter,
+                          bool clause, const char *call)
 {
         bool done = done_until(waiter, event_deadline(t));
         char seen[96];
@@ -421,8 +422,20 @@ struct woken waiter_awake(struct test *t, const struct check_site *site, struct 
                 describe_return(waiter, seen, sizeof(seen));
         else
                 snprintf(seen, sizeof(seen), "it waits still after %u ms", t->settings->event_ms);
-        check_seen(t, site, clause, done, call_name(waiter), "the return of its call", seen);
+        check_seen(t, site, clause, done, call, "the return of its call", seen);
         return waiter->woken;
+}
+
+struct woken waiter_awake(struct test *t, const struct check_site *site, struct waiter *waiter,
+                          bool clause)
+{
+        return awake(t, site, waiter, clause, call_name(waiter));
+}
+
+struct woken waiter_awake_by(struct test *t, const struct check_site *site, struct waiter *waiter,
+                             const char *call)
+{
+        return awake(t, site, waiter, false, call);
 }
 
 void waiter_asleep(struct test *t, const struct check_site *site, struct waiter *waiter)

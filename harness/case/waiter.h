@@ -61,6 +61,12 @@ struct woken {
 struct woken waiter_awake(struct test *t, const struct check_site *site, struct waiter *waiter,
                           bool clause);
 
+/* must_awake() of a wait that `call` had to end: the case is BLOCKED by that one. */
+#define must_awake_by(call_, waiter_) \
+        waiter_awake_by(t, CHECK_SITE_(#waiter_ " returns"), (waiter_), (call_))
+struct woken waiter_awake_by(struct test *t, const struct check_site *site, struct waiter *waiter,
+                             const char *call);
+
 /* The waiter, proven to wait before, does so for one more quiet period, else FAIL. */
 #define expect_asleep(waiter_) waiter_asleep(t, CHECK_SITE_(#waiter_ " still waits"), (waiter_))
 void waiter_asleep(struct test *t, const struct check_site *site, struct waiter *waiter);

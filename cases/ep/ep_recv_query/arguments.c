@@ -42,7 +42,7 @@ FAMILY(ep_recv_query, posted_in_state, consumer_ep_states)
                 own.evd = ep_recv_evd(t, own.ep);
                 own_post(t, &own, 3);
                 if (row->state == DAT_EP_STATE_DISCONNECTED)
-                        expect_flushes(t, own.evd, 3);
+                        must_flushes(t, own.evd, 3);
 
                 info = recv_info(t, own.ep);
                 if (row->state == DAT_EP_STATE_DISCONNECTED) {
@@ -217,7 +217,7 @@ static DAT_EP_HANDLE with_disconnect(struct test *t, DAT_COUNT *posts)
         struct own own = own_connected(t, POSTS);
 
         disconnect(t, &endings[0], own.ep, own.end);
-        expect_flushes(t, own.evd, POSTS);
+        must_flushes(t, own.evd, POSTS);
         *posts = 0;
         return own.ep;
 }

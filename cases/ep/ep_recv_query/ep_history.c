@@ -133,7 +133,7 @@ static void was_connected(struct test *t, struct own *own)
         own_expect_messages(t, own, 2);
         peer_disconnect(own->end, DAT_CLOSE_ABRUPT_FLAG);
         must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
-        expect_flushes(t, own->evd, POSTS - 2);
+        must_flushes(t, own->evd, POSTS - 2);
         must(dat_ep_reset(own->ep));
 }
 
@@ -174,7 +174,7 @@ static DAT_COUNT was_passive_again(struct test *t, struct own *own)
         accepted_one(t, own);
         must(dat_ep_disconnect(own->ep, DAT_CLOSE_ABRUPT_FLAG));
         must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
-        expect_flushes(t, own->evd, POSTS - 1);
+        must_flushes(t, own->evd, POSTS - 1);
         must(dat_ep_reset(own->ep));
         return accepted_one(t, own);
 }
@@ -357,7 +357,7 @@ static DAT_COUNT was_disconnected_gracefully(struct test *t, struct own *own)
         own->end = peer_connect(peer(t), own->ep);
         must(dat_ep_disconnect(own->ep, DAT_CLOSE_GRACEFUL_FLAG));
         must_event(ep_connect_evd(t, own->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
-        expect_flushes(t, own->evd, POSTS);
+        must_flushes(t, own->evd, POSTS);
         return 0;
 }
 

@@ -167,12 +167,13 @@ void own_expect_messages(struct test *t, struct own *own, int count)
         }
 }
 
-void expect_flushes(struct test *t, DAT_EVD_HANDLE evd, int count)
+void must_flushes(struct test *t, DAT_EVD_HANDLE evd, int count)
 {
         for (; count > 0; count--) {
-                DAT_EVENT event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
+                DAT_EVENT event = must_event(evd, DAT_DTO_COMPLETION_EVENT);
 
-                expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
+                must_that(event.event_data.dto_completion_event_data.status == DAT_DTO_ERR_FLUSHED,
+                          "a receive was not flushed");
         }
 }
 

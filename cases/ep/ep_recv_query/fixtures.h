@@ -78,7 +78,8 @@ void own_deliver(struct test *t, struct own *own, int count);
 
 void own_expect_messages(struct test *t, struct own *own, int count);
 
-void expect_flushes(struct test *t, DAT_EVD_HANDLE evd, int count);
+/* The next `count` receives come flushed, as the pages of the disconnect and the post promise. */
+void must_flushes(struct test *t, DAT_EVD_HANDLE evd, int count);
 
 static const struct arrival {
         const char *id;

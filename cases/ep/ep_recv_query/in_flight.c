@@ -101,7 +101,7 @@ FAMILY(ep_recv_query, disconnected, endings)
                 disconnect(t, row, own.ep, own.end);
                 expect_flushed(t, own.evd, POSTS);
                 expect_none(t, own.ep);
-                expect_flushes(t, own.evd, POSTS - 1);
+                must_flushes(t, own.evd, POSTS - 1);
                 expect_none(t, own.ep);
         }
 }
@@ -112,7 +112,7 @@ CASE(ep_recv_query, posted_disconnected)
 
         disconnect(t, &endings[0], own.ep, own.end);
         own_post(t, &own, 2);
-        expect_flushes(t, own.evd, 2);
+        must_flushes(t, own.evd, 2);
 
         expect_none(t, own.ep);
 }
@@ -123,7 +123,7 @@ CASE(ep_recv_query, after_reset)
         struct info info;
 
         disconnect(t, &endings[0], own.ep, own.end);
-        expect_flushes(t, own.evd, POSTS);
+        must_flushes(t, own.evd, POSTS);
         must(dat_ep_reset(own.ep));
         expect_none(t, own.ep);
 

@@ -108,7 +108,7 @@ FAMILY(ep_recv_query, however_joined, ep_joins)
         }
         must(dat_ep_disconnect(own.ep, DAT_CLOSE_ABRUPT_FLAG));
         must_event(ep_connect_evd(t, own.ep), DAT_CONNECTION_EVENT_DISCONNECTED);
-        expect_flushes(t, own.evd, 2);
+        must_flushes(t, own.evd, 2);
         info = recv_info(t, own.ep);
         expect_count(t, info.count, 0);
         expect_count(t, info.span, 0);

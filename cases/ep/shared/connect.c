@@ -121,6 +121,19 @@ void expect_ep_told(struct test *t, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number, D
         expect_no_later_event(ep, number);
 }
 
+void must_answer_late(struct test *t, DAT_CR_HANDLE request, const struct loop *loop)
+{
+        DAT_EVD_HANDLE evd = ep_connect_evd(t, loop->passive);
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        if (!dat_is(dat_cr_accept(request, loop_named(loop), 0, NULL), DAT_SUCCESS))
+                return;
+        must_that_of("dat_cr_accept",
+                     dat_is(dat_evd_wait(evd, event_timeout(t), 1, &event, &more), DAT_SUCCESS),
+                     "no event within %u ms", event_timeout(t) / US_PER_MS);
+}
+
 static DAT_EVENT connection_event(struct test *t, DAT_EP_HANDLE ep, DAT_TIMEOUT timeout)
 {
         DAT_EVENT event;

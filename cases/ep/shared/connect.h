@@ -72,6 +72,9 @@ void expect_no_host(struct test *t, DAT_EP_HANDLE ep, DAT_TIMEOUT timeout);
 
 /* The request came, and has its private data; it is accepted, and both ends are Connected. */
 void expect_stage_heard(struct test *t, struct stage *stage);
+
+/* Accepts a request that was given up. The call or an event tells of that; which, others judge. */
+void must_answer_late(struct test *t, DAT_CR_HANDLE request, const struct loop *loop);
 void expect_stage_accepted(struct test *t, struct stage *stage);
 
 /* A message goes each way between two EPs of the IA. */

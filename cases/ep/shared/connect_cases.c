@@ -526,14 +526,10 @@ void connect_answered_late(struct test *t, enum way way)
 {
         DAT_CR_HANDLE request;
         struct stage stage;
-        DAT_EVENT event;
-        DAT_COUNT more;
 
         stage_set(t, &stage, way);
         request = request_too_old(t, &stage);
-        if (dat_is(dat_cr_accept(request, loop_named(&stage.loop), 0, NULL), DAT_SUCCESS))
-                must(dat_evd_wait(ep_connect_evd(t, stage.loop.passive), event_timeout(t), 1,
-                                  &event, &more));
+        must_answer_late(t, request, &stage.loop);
         expect_eq(ep_state(t, stage.asking.ep), DAT_EP_STATE_DISCONNECTED);
         expect_empty(t, ep_connect_evd(t, stage.asking.ep));
         expect(dat_ep_reset(stage.asking.ep), DAT_SUCCESS);

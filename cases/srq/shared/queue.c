@@ -272,6 +272,21 @@ void must_be_coming(struct test *t, const struct queue *queue, const struct flow
                           "message %d was whole before the case had looked", i);
 }
 
+void must_end_after_failure(struct test *t, const struct flow *flow)
+{
+        DAT_EVD_HANDLE evd = ep_connect_evd(t, flow->ep);
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        if (!dat_is(dat_evd_wait(evd, event_timeout(t), 1, &event, &more), DAT_SUCCESS)) {
+                note(t, "a connection stays after a DTO has failed (DTO-4, DTO-42)");
+                must(dat_ep_disconnect(flow->ep, DAT_CLOSE_ABRUPT_FLAG));
+                must_event(evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        }
+        must_that(ep_state(t, flow->ep) == DAT_EP_STATE_DISCONNECTED,
+                  "the EP is not Disconnected after a failure");
+}
+
 void flow_break(struct test *t, const struct flow *flow)
 {
         peer_disconnect(flow->end, DAT_CLOSE_ABRUPT_FLAG);

@@ -141,6 +141,12 @@ void vain_turn(struct test *t, const struct queue *queue, const struct flow *flo
 #define CALM_TURNS 17
 void calm_turn(struct test *t, const struct queue *queue, const struct flow *flow, int turn);
 
+/*
+ * A DTO of the EP has failed, which ends its connection; one that stays (DTO-4, DTO-42) is ended.
+ * The EP is Disconnected, and its event taken, of whatever number: other pages have that.
+ */
+void must_end_after_failure(struct test *t, const struct flow *flow);
+
 /* The peer ends the connection; the EP is Disconnected, and its event taken. */
 void flow_break(struct test *t, const struct flow *flow);
 

@@ -28,24 +28,13 @@ static void end_by_peer(struct test *t, struct queue *queue, struct flow *flow)
         must_event(ep_connect_evd(t, flow->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
-/* Which event tells of a connection that failed is for other pages. */
-static void must_be_gone(struct test *t, const struct flow *flow)
-{
-        DAT_EVENT event;
-        DAT_COUNT more;
-
-        must(dat_evd_wait(ep_connect_evd(t, flow->ep), event_timeout(t), 1, &event, &more));
-        must_that(ep_state(t, flow->ep) == DAT_EP_STATE_DISCONNECTED,
-                  "the EP is not Disconnected after a failure");
-}
-
 /* A message that is longer than its receive. */
 static void end_by_receive(struct test *t, struct queue *queue, struct flow *flow)
 {
         queue_post(t, queue, 1);
         peer_send(flow->end, .length = flow->length + 1, .first = flow->sent);
         flow->overflows = true;
-        must_be_gone(t, flow);
+        must_end_after_failure(t, flow);
 }
 
 /* An RDMA write to memory that the peer has not. */
@@ -57,7 +46,7 @@ static void end_by_request(struct test *t, struct queue *queue, struct flow *flo
         (void)queue;
         must(dat_ep_post_rdma_write(flow->ep, 1, &segment, COOKIE, &remote,
                                     DAT_COMPLETION_DEFAULT_FLAG));
-        must_be_gone(t, flow);
+        must_end_after_failure(t, flow);
 }
 
 static const struct ending {

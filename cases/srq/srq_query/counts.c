@@ -767,14 +767,12 @@ static struct past had_failed_request(struct test *t)
         struct past past = past_of(t, queue_with(t, 8), 1);
         DAT_LMR_TRIPLET segment = triplet(past.queue.buf, 0, MESSAGE);
         DAT_RMR_TRIPLET remote = {.rmr_context = 0x5a5a5a5a, .segment_length = MESSAGE};
-        DAT_EVENT event;
-        DAT_COUNT more;
 
         expect_posts(t, &past.queue, 5);
         expect_traffic(t, &past.queue, &past.flows[0], 2);
         must(dat_ep_post_rdma_write(past.flows[0].ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
                                     &remote, DAT_COMPLETION_DEFAULT_FLAG));
-        must(dat_evd_wait(ep_connect_evd(t, past.flows[0].ep), event_timeout(t), 1, &event, &more));
+        must_end_after_failure(t, &past.flows[0]);
         settle(t);
         past.left = 3;
         reap_rest(&past);
