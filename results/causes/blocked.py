@@ -4,12 +4,14 @@
 from collections.abc import Collection, Iterator
 
 from results.causes.checks import (
+    ASLEEP,
     NUMBER,
     OTHER_BYTES,
     OTHER_EP,
     UNWRITTEN,
-    is_missing_completion,
+    is_missing,
     keys_of_event,
+    names_expected,
     refusal_of,
 )
 from results.causes.crash_hang import key_of_crash, key_of_hang
@@ -49,8 +51,10 @@ def keys_of_blocked(
 def _keys_of_step(attempt: Attempt) -> Iterator[Key]:
     """The same of a step that saw a wrong answer, event or value."""
     check = attempt.failed_check
-    if check is not None and is_missing_completion(check):
-        yield "missing", attempt.blocked, check.expected
+    if check is not None and is_missing(check):
+        yield "missing", attempt.blocked, names_expected(check)
+    if ASLEEP.match(attempt.refusal):
+        yield "asleep", attempt.blocked
     if check is not None and is_of_event(check):
         yield from keys_of_event(check, attempt.blocked)
     elif ANSWER.match(attempt.refusal):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A cause: findings that came about in one way, and its name."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -33,8 +34,10 @@ class Cause:
 
     @property
     def example(self) -> Case:
-        """The first case that it led to the worst in."""
-        return next(case for case in self.cases or self.blocked if case.worst is self.verdict)
+        """The first case that it led to the worst in, of the page that has most of these."""
+        worst_of_all = [case for case in self.cases or self.blocked if case.worst is self.verdict]
+        pages = Counter(case.clause.page for case in worst_of_all)
+        return max(worst_of_all, key=lambda case: pages[case.clause.page])
 
     @property
     def clauses(self) -> Sequence[Clause]:
@@ -115,11 +118,13 @@ def cause_of(cases: Sequence[Case]) -> Cause:
     showed = {call_of(attempt): attempt.page_call for attempt in attempts}
     example = Cause(failed, (), "", blocked).example.decisive
     check = example.failed_check if example else None
-    calls = dict.fromkeys(filter(None, _of_page_or_taking(showed, example)))
+    often = Counter(map(call_of, attempts))
+    calls = [call for call in _of_page_or_taking(showed, example) if call]
     if len(calls) > 1 and check is not None and is_of_event(check):
         # It is seen behind many calls, by those that take events.
-        taking = (last_call(attempt) for attempt in attempts)
-        calls = dict.fromkeys(call.name for call in taking if call)
+        often = Counter(call.name for call in map(last_call, attempts) if call)
+        calls = list(often)
+    calls.sort(key=lambda call: -often[call])
     what = " ".join(what_was_wrong(example).split()) if example else ""
     shown = what if len(what) <= _LONGEST else f"{what[:_LONGEST]}..."
     return Cause(failed, tuple(calls), shown, blocked)

@@ -53,6 +53,8 @@ _MOVES_NOTHING = re.compile(
 )
 # A later event came where an earlier one was due.
 _LATER_CAME = re.compile(r"software event \d+ came, and \d+ not before it")
+# A wait that had to end, as the check of its thread says it.
+ASLEEP = re.compile(r"it waits still after ")
 # What those that take events return if there is none.
 _NOTHING_TAKEN = {"dat_evd_dequeue": "DAT_QUEUE_EMPTY", "dat_evd_wait": "DAT_TIMEOUT_EXPIRED"}
 # What a call is seen to leave unwritten, by a check of it and by a step that needs it.
@@ -85,9 +87,12 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
         yield "site", check.file, check.line, last.name if last else "", seen
         if culprit:
             yield "site", check.file, check.line, culprit.name, seen
-    if is_missing_connection(check) or is_missing_completion(check):
+    if is_missing(check):
         # However the case looked for it.
-        yield "missing", call, tuple(name.split(" ")[0] for name in check.expected)
+        yield "missing", call, names_expected(check)
+    if ASLEEP.match(check.seen) and last:
+        # That call had to end the wait, whatever page the case is of.
+        yield "asleep", last.name
     if UNWRITTEN.match(check.seen):
         yield "unwritten", call
     if back:
@@ -152,8 +157,15 @@ def came_undue(attempt: Attempt, check: Check) -> bool:
     return check.seen == SUCCESS and check.expected == (_NOTHING_TAKEN[call.name],)
 
 
-def is_missing_completion(check: Check) -> bool:
-    return check.expected == (_COMPLETION,) and check.seen.startswith("no event")
+def is_missing(check: Check) -> bool:
+    """Whether a completion, or an event of a connection, did not come."""
+    missing = check.expected == (_COMPLETION,) and check.seen.startswith("no event")
+    return missing or is_missing_connection(check)
+
+
+def names_expected(check: Check) -> tuple[str, ...]:
+    """The numbers of the events that a check expects, without their statuses."""
+    return tuple(name.split(" ")[0] for name in check.expected)
 
 
 def _is_missing_event(check: Check, last: Call | None) -> bool:
@@ -180,5 +192,4 @@ def _granted_parameter(attempt: Attempt, check: Check) -> str:
 
 def keys_of_event(check: Check, call: str) -> Iterator[Key]:
     """The same of an event of a wrong number: it comes from one place, whichever call takes it."""
-    expected = tuple(name.split(" ")[0] for name in check.expected)
-    yield "event", expected, check.seen, call if check.seen in _LOST else ""
+    yield "event", names_expected(check), check.seen, call if check.seen in _LOST else ""

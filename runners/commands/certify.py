@@ -374,7 +374,7 @@ def _tell(folder: Path) -> "tuple[Run | None, bool]":
     except ReportError as error:
         print(f"udapl-cts: {error}", file=sys.stderr)
         return None, False
-    summary.show(run_, out)
+    first = summary.show(run_, out)
     html = None
     whole = True
     for fmt in ("json", "junit", "md", "customer", "html"):
@@ -384,7 +384,7 @@ def _tell(folder: Path) -> "tuple[Run | None, bool]":
         except ReportError as error:
             whole = False
             print(f"udapl-cts: {error}", file=sys.stderr)
-    summary.show_files(html, run_, out)
+    summary.show_files(html, run_, first, out)
     return run_, whole
 
 

@@ -33,8 +33,8 @@ RESULT_STYLES = {
 }
 
 
-def show(run: Run, out: Console) -> None:
-    """Print what `run` found."""
+def show(run: Run, out: Console) -> str:
+    """Print what `run` found; the case to replay first, empty if there is none."""
     rows = [(case, hosts) for case in run.cases for hosts in sorted(case.modes)]
     verdicts = {(case.id, hosts): case.verdict(hosts) or Verdict.NOT_RUN for case, hosts in rows}
     found = causes(run)
@@ -68,14 +68,15 @@ def show(run: Run, out: Console) -> None:
     out.print(Text.assemble((conclusion.word, style or "bold yellow"), f": {conclusion.because}"))
     if mend := advice(run, found):
         out.print(Text(mend, style="bold"))
+    return next((cause.example.id for cause in found if cause.cases), run.first_broken)
 
 
-def show_files(html: Path | None, run: Run, out: Console) -> None:
-    """Print where to read on."""
+def show_files(html: Path | None, run: Run, first: str, out: Console) -> None:
+    """Print where to read on: the report, and the replay of the case `first`."""
     if html is not None:
         out.print(Text(f"report: {html}"))
-    if run.first_broken:
-        out.print(Text(f"replay: {run.replay(run.first_broken)}"))
+    if first:
+        out.print(Text(f"replay: {run.replay(first)}"))
 
 
 def _findings(run: Run, found: Sequence[Cause], out: Console) -> None:

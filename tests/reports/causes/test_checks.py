@@ -38,6 +38,11 @@ def by_bytes(line: int, seen: str) -> Record:
     return failing("dat_srq_query", line, seen, text="buf holds", expected=["buf holds"])
 
 
+def asleep(name: str, line: int) -> Record:
+    seen = "it waits still after 3000 ms"
+    return failing(name, line, seen, text="waiter returns", expected=["the return of its call"])
+
+
 def by_waiter(line: int, returned: str) -> Record:
     expected = ["a thread that waits"]
     return failing("dat_cno_wait", line, f"it returned {returned}", text="t", expected=expected)
@@ -126,6 +131,8 @@ def told_status(name: str, line: int, seen: str) -> Record:
             failing("dat_ep_post_recv", 7, "no event within 3 ms", expected=[COMPLETION]),
             failing("dat_ep_post_recv", 9, "no event within 8 ms", expected=[COMPLETION]),
         ),
+        # A wait that one call had to end, at two sites.
+        (asleep("dat_evd_set_unwaitable", 7), asleep("dat_evd_set_unwaitable", 9)),
         # The function that the header makes of a call, and the call.
         (refused("dat_ia_openv", 7, "DAT_SUCCESS"), refused("dat_ia_open", 9, "DAT_SUCCESS")),
         # The wrong event of a connection, by a check of its number and by a condition.
@@ -154,6 +161,8 @@ def test_one_cause(tmp_path: Path, one: Record, other: Record) -> None:
         # Events of a connection that two calls had to bring, or two events.
         (missing("dat_cr_reject", 7, "BROKEN"), missing("dat_cr_accept", 9, "BROKEN")),
         (missing("dat_cr_reject", 7, "BROKEN"), missing("dat_cr_reject", 9, "TIMED_OUT")),
+        # Waits that two calls had to end.
+        (asleep("dat_evd_set_unwaitable", 7), asleep("dat_evd_free", 9)),
         # Conditions of two variables, which are of no field.
         (
             failing("dat_srq_query", 7, "none", text="called > 0", expected=["called > 0"]),
@@ -391,3 +400,23 @@ def test_what_a_control_found_is_of_the_cause_of_its_clause(tmp_path: Path) -> N
         ("1 clause, and blocks 1 more", "dat_srq_resize"),
         ("1 clause", "dat_srq_resize, seen in dat_srq_query"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("left", "seen"),
+    [
+        (missing("dat_cr_accept", 7, "ACCEPT_COMPLETION_ERROR"), "no event within 7 ms"),
+        (asleep("dat_evd_set_unwaitable", 7), "it waits still after 3000 ms"),
+    ],
+)
+def test_a_step_that_waits_in_vain_is_of_the_cause_of_its_call(
+    tmp_path: Path, left: Record, seen: str
+) -> None:
+    (made,) = left["calls"]
+    run = SyntheticRun(modes=(1,))
+    run.case("judged", "FAIL", **left)
+    step = blocked(made["call"], seen)
+    told = {**left["checks"][0], "line": 9}
+    run.case("step", "BLOCKED", **step | {"calls": [made], "checks": [told]})
+    (found,) = causes(load(run.write(tmp_path)))
+    assert (len(found.cases), len(found.blocked)) == (1, 1)

@@ -140,3 +140,15 @@ def test_the_widest_first_and_each_named(tmp_path: Path) -> None:
         "verdict": "CRASH",
     } in told
     assert [len(cause["clauses"]) for cause in told if cause["verdict"] == "FAIL"] == [5, 30, 1]
+
+
+def test_a_cause_is_shown_by_the_page_that_it_fails_most(tmp_path: Path) -> None:
+    wrong = "DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP"
+    run = SyntheticRun(modes=(1,))
+    run.case("uses", "FAIL", {"page": "dat_ep_create"}, **failing("dat_ep_create", 7, wrong))
+    for line, name in enumerate(("first", "second")):
+        left = failing("dat_ep_get_status", line, wrong)
+        run.case(name, "FAIL", {"page": "dat_ep_get_status"}, **left)
+    (found,) = causes(load(run.write(tmp_path)))
+    assert found.example.clause.name == "first"
+    assert found.calls == ("dat_ep_get_status", "dat_ep_create")
