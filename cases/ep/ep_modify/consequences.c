@@ -6,6 +6,7 @@
 #include "cases/ep/ep_modify/general_fixtures.h"
 #include "cases/ep/shared/creation.h"
 #include "cases/ep/shared/endpoint.h"
+#include "cases/ep/shared/high_marks.h"
 #include "cases/ep/shared/modify_table.h"
 #include "cases/ep/shared/rdma.h"
 #include "clauses/ep_modify.h"
@@ -1152,17 +1153,7 @@ FAMILY(ep_modify, of_srq, beside_srq)
                                       1, MESSAGE});
 }
 
-/* Marks that were set before the change, and that the first message exceeds. */
-static const struct marks {
-        const char *id;
-        DAT_COUNT soft;
-        DAT_COUNT hard;
-} marks[] = {
-    {"soft", 0, DAT_WATERMARK_INFINITE},
-    {"hard", DAT_WATERMARK_INFINITE, 0},
-};
-
-FAMILY(ep_modify, of_srq_keeps_marks, marks)
+FAMILY(ep_modify, of_srq_keeps_marks, high_marks)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);
         DAT_EP_ATTR few = ep_attr_few(t);
@@ -1180,10 +1171,7 @@ FAMILY(ep_modify, of_srq_keeps_marks, marks)
         for (int i = 0; i < 2; i++)
                 expect(ep_modify(&changes[i]), DAT_SUCCESS);
         peer_send(expect_connect(ep), .length = MESSAGE);
-        if (row->soft == 0)
-                expect_async_event(ep);
-        else
-                expect_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_BROKEN);
+        expect_high_mark_exceeded(t, ep, row);
 }
 
 static const struct bad_zone {

@@ -68,7 +68,7 @@ CASE(srq_resize, below_taken)
                 note(t, "only %d requests met messages on their way: they are reported late", met);
 }
 
-static DAT_SRQ_HANDLE srq_with_outstanding(struct test *t, const struct outstanding *row)
+static struct queue queue_with_outstanding(struct test *t, const struct outstanding *row)
 {
         struct queue queue = queue_with(t, 16);
         DAT_EVD_HANDLE evd = row->one_evd ? evd_with(t) : DAT_HANDLE_NULL;
@@ -79,7 +79,12 @@ static DAT_SRQ_HANDLE srq_with_outstanding(struct test *t, const struct outstand
 
                 flow_deliver(t, &flow, row->messages);
         }
-        return queue.srq;
+        return queue;
+}
+
+static DAT_SRQ_HANDLE srq_with_outstanding(struct test *t, const struct outstanding *row)
+{
+        return queue_with_outstanding(t, row).srq;
 }
 
 FAMILY(srq_resize, below_outstanding, outstanding)
@@ -87,6 +92,7 @@ FAMILY(srq_resize, below_outstanding, outstanding)
         DAT_SRQ_HANDLE srq = srq_with_outstanding(t, row);
 
         expect_refusals(t, srq, row->posts - 1);
+        expect_zero_refused(t, srq);
 }
 
 FAMILY(srq_resize, at_outstanding, outstanding)
@@ -98,7 +104,10 @@ FAMILY(srq_resize, at_outstanding, outstanding)
 
 FAMILY(srq_resize, granted_with_outstanding, outstanding)
 {
-        expect_granted(t, srq_with_outstanding(t, row), row->posts);
+        struct queue queue = queue_with_outstanding(t, row);
+
+        expect_granted(t, queue.srq, row->posts);
+        expect_room(t, &queue, srq_size(t, queue.srq) - row->posts);
 }
 
 FAMILY(srq_resize, granted_with_outstanding_under_mark, outstanding)
@@ -411,4 +420,24 @@ FAMILY(srq_resize, after_reaping, reapings)
         must(row->reap(flow.evd, &event));
 
         expect(dat_srq_resize(queue.srq, 3), DAT_SUCCESS);
+        expect_refusal(t, queue.srq, 2);
+}
+
+/* Those on the other EVD are outstanding still. */
+CASE(srq_resize, after_reaping_of_one_evd)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flows[2];
+
+        for (int i = 0; i < 2; i++)
+                flows[i] = flow_open(t, &queue, DAT_HANDLE_NULL);
+        queue_post(t, &queue, 5);
+        for (int i = 0; i < 2; i++)
+                flow_deliver(t, &flows[i], 2);
+        expect_messages(t, &queue, &flows[1], 2);
+
+        expect(dat_srq_resize(queue.srq, 3), DAT_SUCCESS);
+        expect_refusals(t, queue.srq, 2);
+        expect_messages(t, &queue, &flows[0], 2);
+        expect(dat_srq_resize(queue.srq, 1), DAT_SUCCESS);
 }

@@ -2,6 +2,7 @@
 /* dat_srq_resize: messages in flight and the EPs of the SRQ. */
 #include "case/limits.h"
 #include "cases/ep/shared/endpoint.h"
+#include "cases/ep/shared/modify_table.h"
 #include "cases/srq/shared/queue.h"
 #include "cases/srq/srq_resize/fixtures.h"
 #include "clauses/srq_resize.h"
@@ -91,12 +92,12 @@ FAMILY(srq_resize, while_ep, consumer_ep_states)
                 struct queue queue = queue_with(t, 8);
                 struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
                 DAT_EP_HANDLE ep = ep_by(t, route, .srq = queue.srq);
-                DAT_EP_STATE before = ep_state(t, ep);
+                struct ep_snapshot before = ep_look(t, ep);
 
                 queue_post(t, &queue, 4);
                 expect_granted(t, queue.srq, 4);
 
-                expect_ep_state_kept(t, ep, before);
+                expect_ep_kept(t, ep, &before, 0);
                 expect_traffic(t, &queue, &flow, 4);
         }
 }

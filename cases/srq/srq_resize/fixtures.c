@@ -39,6 +39,17 @@ void expect_refusal(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT request)
                 expect_kept(t, srq, &before);
 }
 
+void expect_zero_refused(struct test *t, DAT_SRQ_HANDLE srq)
+{
+        DAT_SRQ_PARAM before = srq_param(t, srq);
+        DAT_RETURN ret = expect(dat_srq_resize(srq, 0), DAT_INVALID_STATE, DAT_INVALID_PARAMETER,
+                                DAT_SUCCESS);
+
+        if (dat_is(ret, DAT_SUCCESS))
+                note(t, "granted, with receives outstanding (SRQ-2)");
+        expect_kept(t, srq, &before);
+}
+
 struct queue queue_below_mark(struct test *t, DAT_COUNT mark)
 {
         struct queue queue = queue_with(t, 8);

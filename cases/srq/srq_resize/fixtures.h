@@ -28,6 +28,11 @@ void flow_send_soon(struct flow *flow, int count);
  */
 void expect_refusal(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT request);
 
+/*
+ * A size of zero, with receives outstanding, is refused; or it is granted with all as it was (SRQ-2).
+ */
+void expect_zero_refused(struct test *t, DAT_SRQ_HANDLE srq);
+
 /* An SRQ that has too few receives for its mark; the event of that is taken. */
 struct queue queue_below_mark(struct test *t, DAT_COUNT mark);
 

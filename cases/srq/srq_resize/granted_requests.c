@@ -4,6 +4,7 @@
 #include "case/limits.h"
 #include "cases/ep/shared/creation.h"
 #include "cases/ep/shared/endpoint.h"
+#include "cases/ep/shared/high_marks.h"
 #include "cases/srq/shared/queue.h"
 #include "cases/srq/srq_resize/fixtures.h"
 #include "clauses/srq_resize.h"
@@ -187,6 +188,21 @@ FAMILY(srq_resize, keeps_watermark_spent, changes)
         expect_posts(t, &queue, 4);
         flow_deliver(t, &flow, 1);
         expect_no_mark_event(t, &flow);
+}
+
+/* Both a larger and a smaller queue leave the marks of an EP as they were set. */
+FAMILY(srq_resize, keeps_high_watermarks, high_marks)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = queue.srq);
+
+        queue_post(t, &queue, 4);
+        must(dat_ep_set_watermark(ep, row->soft, row->hard));
+        must(dat_srq_resize(queue.srq, srq_size_above(t, queue.srq, 8)));
+        must(dat_srq_resize(queue.srq, 4));
+
+        peer_send(must_connect(ep), .length = MESSAGE);
+        expect_high_mark_exceeded(t, ep, row);
 }
 
 static bool halves_hold(const struct queue *queue, uint64_t receive, uint64_t message)

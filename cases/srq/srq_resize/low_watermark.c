@@ -101,9 +101,11 @@ CASE(srq_resize, below_low_watermark_keeps_buffers)
         struct queue queue = queue_below_mark(t, 6);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
 
-        queue_post(t, &queue, 3);
+        queue_post(t, &queue, 4);
+        flow_deliver(t, &flow, 1);
         (void)dat_srq_resize(queue.srq, 4);
 
+        expect_messages(t, &queue, &flow, 1);
         expect_traffic(t, &queue, &flow, 3);
 }
 
