@@ -5,6 +5,7 @@
 #include "case/standard.h"
 #include "cases/ep/ep_recv_query/fixtures.h"
 #include "cases/ep/shared/connect.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/ep/shared/rdma.h"
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transfer.h"
@@ -149,6 +150,20 @@ CASE(ep_recv_query, own_receives_only)
 
         for (int i = 0; i < 3; i++)
                 expect_count(t, recv_info(t, owns[i].ep).count, posts[i]);
+}
+
+/* Receives of no segment, which need no memory of that IA. */
+CASE(ep_recv_query, ep_of_other_ia)
+{
+        struct own own = own_with(t, 2);
+        DAT_EP_HANDLE other = ep_of_other_ia(t);
+
+        for (int i = 0; i < POSTS; i++)
+                must(dat_ep_post_recv(other, 0, NULL, (DAT_DTO_COOKIE){.as_64 = 0},
+                                      DAT_COMPLETION_DEFAULT_FLAG));
+
+        expect_left(t, other, POSTS);
+        expect_left(t, own.ep, 2);
 }
 
 /* By turns, so that no EP is always the one that took a message last. */

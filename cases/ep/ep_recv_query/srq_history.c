@@ -4,6 +4,7 @@
 #include "cases/ep/ep_recv_query/fixtures.h"
 #include "cases/ep/shared/connect.h"
 #include "cases/ep/shared/states.h"
+#include "cases/evd/shared/dispatcher.h"
 #include "cases/shared/point.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_recv_query.h"
@@ -78,7 +79,6 @@ static void srq_had_empty_message(struct test *t, struct queue *queue, struct fl
         must_dto(flow->evd);
 }
 
-/* Its messages stand unreaped, on the EVD that it shares with this one. */
 /* Nothing but dat_evd_dequeue reaped. */
 static void srq_had_dequeued(struct test *t, struct queue *queue, struct flow *flow)
 {
@@ -137,6 +137,7 @@ static void srq_had_sibling_freed(struct test *t, struct queue *queue, struct fl
         release(t, sibling.ep);
 }
 
+/* Its messages stand unreaped, on the EVD that it shares with this one. */
 static void srq_had_sibling(struct test *t, struct queue *queue, struct flow *flow)
 {
         struct flow sibling = flow_open(t, queue, flow->evd);
@@ -154,6 +155,51 @@ static void srq_ep_was_passive(struct test *t, struct queue *queue, struct flow 
             .ep = ep, .evd = ep_recv_evd(t, ep), .end = must_connect(ep), .length = queue->length};
         queue_post(t, queue, POSTS);
         flow_deliver(t, flow, POSTS);
+}
+
+/* All receives of the queue have had their messages, over this flow. */
+static void serve_over(struct test *t, struct queue *queue, struct flow *flow, struct flow with)
+{
+        *flow = with;
+        queue_post(t, queue, POSTS);
+        flow_deliver(t, flow, POSTS);
+}
+
+static void srq_ep_unreported(struct test *t, struct queue *queue, struct flow *flow)
+{
+        serve_over(t, queue, flow, flow_unreported(t, queue));
+}
+
+static void srq_ep_solicited(struct test *t, struct queue *queue, struct flow *flow)
+{
+        serve_over(
+            t, queue, flow,
+            flow_notifying(t, queue, DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_HANDLE_NULL));
+}
+
+static void srq_ep_had_cno(struct test *t, struct queue *queue, struct flow *flow)
+{
+        serve_over(t, queue, flow, flow_open(t, queue, evd_with(t, .cno = cno_new(t))));
+}
+
+/* Its sends stand unreaped where the receives do. */
+static void srq_ep_had_one_evd(struct test *t, struct queue *queue, struct flow *flow)
+{
+        serve_over(t, queue, flow, flow_with_sends(t, queue, 2));
+}
+
+static void srq_ep_had_evd_changed(struct test *t, struct queue *queue, struct flow *flow)
+{
+        DAT_EP_PARAM param = {.recv_evd_handle = evd_with(t)};
+        DAT_EP_HANDLE ep = ep_with(t, .srq = queue->srq);
+
+        must(dat_ep_modify(ep, DAT_EP_FIELD_RECV_EVD_HANDLE, &param));
+        ep_reports_to(t, ep, DAT_EP_FIELD_RECV_EVD_HANDLE, param.recv_evd_handle);
+        serve_over(t, queue, flow,
+                   (struct flow){.ep = ep,
+                                 .evd = param.recv_evd_handle,
+                                 .end = peer_connect(peer(t), ep),
+                                 .length = queue->length});
 }
 
 static const struct srq_history {
@@ -176,6 +222,11 @@ static const struct srq_history {
     {"evd_resized", srq_had_evd_resized},
     {"sibling_freed", srq_had_sibling_freed},
     {"passive", srq_ep_was_passive},
+    {"no_recv_evd", srq_ep_unreported},
+    {"solicited", srq_ep_solicited},
+    {"cno", srq_ep_had_cno},
+    {"one_evd", srq_ep_had_one_evd},
+    {"evd_changed", srq_ep_had_evd_changed},
 };
 
 FAMILY(ep_recv_query, srq_after, srq_histories)

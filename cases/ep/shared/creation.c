@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/ep/shared/creation.h"
+#include "case/ep_attr.h"
 #include "case/standard.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
@@ -29,6 +30,23 @@ DAT_EP_HANDLE ep_creation_adopt(struct test *t, const struct ep_creation *with, 
         ep_reports_to(t, ep, DAT_EP_FIELD_REQUEST_EVD_HANDLE, with->request_evd);
         ep_reports_to(t, ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, with->connect_evd);
         return ep;
+}
+
+DAT_EP_HANDLE ep_of_other_ia(struct test *t)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        struct ep_creation with = {
+            .ia = other,
+            .pz = pz_of(t, other),
+            .recv_evd = evd_with(t, .ia = other),
+            .request_evd = evd_with(t, .ia = other),
+            .connect_evd = evd_with(t, .ia = other, .flags = DAT_EVD_CONNECTION_FLAG),
+            .param.ep_attr = ep_attr_modest(ia_attr_if_told(t)),
+        };
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+
+        must(ep_creation_call(&with, &ep));
+        return ep_creation_adopt(t, &with, ep);
 }
 
 DAT_EP_HANDLE ep_created(struct test *t, const struct ep_creation *with)

@@ -26,6 +26,9 @@ DAT_RETURN ep_creation_call(const struct ep_creation *with, DAT_EP_HANDLE *ep);
 /* Hands an EP that the call made, and its use of these EVDs, to the teardown. Returns the EP. */
 DAT_EP_HANDLE ep_creation_adopt(struct test *t, const struct ep_creation *with, DAT_EP_HANDLE ep);
 
+/* An Unconnected EP of the other open IA, with modest attributes, as a step. */
+DAT_EP_HANDLE ep_of_other_ia(struct test *t);
+
 /* Makes the call, checks that it succeeds, and adopts the EP. */
 DAT_EP_HANDLE ep_created(struct test *t, const struct ep_creation *with);
 

@@ -2,6 +2,7 @@
 #include "cases/srq/shared/queue.h"
 #include "case/ep_attr.h"
 #include "case/limits.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/evd/shared/dispatcher.h"
 #include "cases/shared/rmr.h"
 
@@ -121,6 +122,54 @@ struct flow flow_by(struct test *t, const struct queue *queue, const struct ep_r
 
         return (struct flow){
             .ep = ep, .evd = ep_recv_evd(t, ep), .end = ep_end(t, ep), .length = queue->length};
+}
+
+/* A connection of an EP that is to report receives to `evd`. */
+static struct flow flow_of_ep(struct test *t, const struct queue *queue, DAT_EP_HANDLE ep,
+                              DAT_EVD_HANDLE evd)
+{
+        return (struct flow){
+            .ep = ep, .evd = evd, .end = peer_connect(peer(t), ep), .length = queue->length};
+}
+
+struct flow flow_notifying(struct test *t, const struct queue *queue, DAT_COMPLETION_FLAGS flags,
+                           DAT_CNO_HANDLE cno)
+{
+        DAT_EP_PARAM param = {.ep_state = DAT_EP_STATE_UNCONNECTED};
+        DAT_EVD_HANDLE evd;
+        DAT_EP_HANDLE ep = ep_with(t, .srq = queue->srq);
+
+        must(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+        release(t, ep);
+        param.ep_attr.recv_completion_flags = flags;
+        evd = evd_with(t, .cno = cno);
+        ep = ep_with(t, .srq = queue->srq, .attr = &param.ep_attr, .recv_evd = evd);
+        return flow_of_ep(t, queue, ep, evd);
+}
+
+struct flow flow_unreported(struct test *t, const struct queue *queue)
+{
+        struct ep_creation with = {
+            .ia = ia(t),
+            .pz = pz(t),
+            .request_evd = evd_with(t),
+            .connect_evd = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG),
+            .srq = queue->srq,
+            .param.ep_attr = ep_attr_modest(ia_attr_if_told(t)),
+        };
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+
+        if (!dat_is(ep_creation_call(&with, &ep), DAT_SUCCESS))
+                end_noted(t, "no EP is made without a receive EVD (EP-91)");
+        ep_creation_adopt(t, &with, ep);
+        return flow_of_ep(t, queue, ep, DAT_HANDLE_NULL);
+}
+
+void flow_is_written_to(struct test *t, const struct flow *flow)
+{
+        struct buf *target = buf_with(t);
+
+        peer_write(flow->end, target->rmr_context, (DAT_VADDR)(uintptr_t)target->addr, MESSAGE, 0);
 }
 
 struct flow flow_with_sends(struct test *t, const struct queue *queue, int count)

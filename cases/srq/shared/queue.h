@@ -83,6 +83,13 @@ struct flow flow_open(struct test *t, const struct queue *queue, DAT_EVD_HANDLE 
 /* The same by one route of an EP into Connected, as EACH_EP_ROUTE() has them. */
 struct flow flow_by(struct test *t, const struct queue *queue, const struct ep_route *route);
 
+/* The same with these receive completion flags, on an EVD with this CNO, or none. */
+struct flow flow_notifying(struct test *t, const struct queue *queue, DAT_COMPLETION_FLAGS flags,
+                           DAT_CNO_HANDLE cno);
+
+/* The same without an EVD for receives: `evd` is null. If no such EP is made, NOTE (EP-91). */
+struct flow flow_unreported(struct test *t, const struct queue *queue);
+
 /* Connects an EP of the SRQ that has one EVD for all, where so many sends of it stand unreaped. */
 struct flow flow_with_sends(struct test *t, const struct queue *queue, int count);
 
@@ -115,6 +122,9 @@ void must_be_coming(struct test *t, const struct queue *queue, const struct flow
 
 /* Ends the case as UNSUPPORTED: the transport has no moment in which a message is half there. */
 _Noreturn void unsupported_in_part(struct test *t);
+
+/* The peer writes by RDMA to memory of the case, over the flow; it has completed at the peer. */
+void flow_is_written_to(struct test *t, const struct flow *flow);
 
 /* Whether a posted receive has the message that the flow sent last, whole. */
 bool queue_holds_last(const struct queue *queue, const struct flow *flow);

@@ -62,6 +62,41 @@ CASE(srq_post_recv, not_other_srq)
         }
 }
 
+/* One of them is of another open IA. */
+CASE(srq_post_recv, srq_of_other_ia)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        DAT_PZ_HANDLE zone = pz_of(t, other);
+        struct queue own = queue_with(t, 8);
+        struct queue queue = {
+            .srq = srq_with(t, .ia = other, .pz = zone, .max_recv_dtos = 8),
+            .length = MESSAGE,
+            .buf = buf_with(t, .ia = other, .pz = zone, .length = SLOTS * MESSAGE),
+        };
+        struct flow flow = flow_open(t, &own, DAT_HANDLE_NULL);
+
+        expect_posts(t, &queue, 2);
+        expect_posts(t, &own, 3);
+
+        expect_traffic(t, &own, &flow, 3);
+        expect_quiet(flow.evd);
+        expect_count(t, srq_param(t, queue.srq).outstanding_dto_count, 2);
+        expect_room(t, &queue, srq_size(t, queue.srq) - 2);
+}
+
+/* It is no message. */
+CASE(srq_post_recv, rdma_takes_none)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        expect_posts(t, &queue, 2);
+        flow_is_written_to(t, &flow);
+        expect_quiet(flow.evd);
+        expect_available(t, srq_param(t, queue.srq).available_dto_count, &flow, 1, 2);
+        expect_traffic(t, &queue, &flow, 2);
+}
+
 CASE(srq_post_recv, not_plain_ep)
 {
         struct queue queue = queue_with(t, 8);

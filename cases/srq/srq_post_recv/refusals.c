@@ -223,6 +223,32 @@ FAMILY(srq_post_recv, refusal_keeps_others, refusals)
                 expect_served_elsewhere(t, &by, &flow);
 }
 
+/* One receive, of one segment, that is wrong in each way; those found late are posted (GEN-9). */
+CASE(srq_post_recv, refusal_keeps_mark)
+{
+        struct armed armed = armed_with(t, 4, 4);
+        DAT_SRQ_HANDLE srq = armed.queue.srq;
+
+        for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+                struct vector vector = vector_with(t);
+                DAT_COUNT segments = refusals[i].place.segments;
+
+                if (segments != 1 && segments != -1)
+                        continue;
+                if (refusals[i].segment)
+                        vector.iov[0] = refusals[i].segment(t);
+                vector.iov[0].segment_length = MESSAGE;
+                if (dat_is(dat_srq_post_recv(srq, segments, vector.iov, COOKIE), DAT_SUCCESS))
+                        end_noted(t, "a receive is posted that fails when a message arrives");
+        }
+
+        expect_eq(srq_param(t, srq).low_watermark, 4);
+        expect_quiet(async_evd(t));
+        flow_deliver(t, &armed.flow, 1);
+        expect_mark_event(t, &armed);
+        expect_no_mark_event(t, &armed.flow);
+}
+
 LEGAL(srq_post_recv)
 {
         static DAT_LMR_TRIPLET segment;

@@ -8,24 +8,6 @@
 
 #define TRIES 5
 
-/* An EP that receives from the queue with these flags, on an EVD with this CNO, or none. */
-static struct flow flow_notifying(struct test *t, struct queue *queue, DAT_COMPLETION_FLAGS flags,
-                                  DAT_CNO_HANDLE cno)
-{
-        DAT_EP_PARAM param = {.ep_state = DAT_EP_STATE_UNCONNECTED};
-        DAT_EP_HANDLE ep = ep_with(t, .srq = queue->srq);
-
-        must(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
-        release(t, ep);
-        param.ep_attr.recv_completion_flags = flags;
-        ep = ep_with(t, .srq = queue->srq, .attr = &param.ep_attr,
-                     .recv_evd = evd_with(t, .cno = cno));
-        return (struct flow){.ep = ep,
-                             .evd = ep_recv_evd(t, ep),
-                             .end = peer_connect(peer(t), ep),
-                             .length = queue->length};
-}
-
 static struct flow flow_flagged(struct test *t, struct queue *queue, DAT_COMPLETION_FLAGS flags)
 {
         return flow_notifying(t, queue, flags, DAT_HANDLE_NULL);
@@ -166,6 +148,7 @@ CASE(srq_post_recv, solicited_signals)
 /* The thread waits on the CNO of the EVD. */
 static const struct signal cno_signals[] = {
     {"default", DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_DEFAULT_FLAG},
+    {"unsignalled", DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_DEFAULT_FLAG},
     {"solicited", DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_SOLICITED_WAIT_FLAG},
 };
 
@@ -187,6 +170,22 @@ FAMILY(srq_post_recv, signals_through_cno, cno_signals)
                 expect_that(woken.evd == flow.evd, "the CNO names another EVD");
                 expect_messages(t, &queue, &flow, 1);
         }
+}
+
+/* Nor do they notify the CNO of the EVD. */
+CASE(srq_post_recv, unsolicited_leaves_cno)
+{
+        struct queue queue = queue_with(t, 8);
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct flow flow = flow_notifying(t, &queue, DAT_COMPLETION_SOLICITED_WAIT_FLAG, cno);
+
+        expect_posts(t, &queue, 3);
+        flow_deliver(t, &flow, 2);
+        expect_no_notice(t, cno);
+
+        send_flagged(&flow, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+        expect_notified(t, cno, flow.evd);
+        expect_messages(t, &queue, &flow, 3);
 }
 
 /* That they came while the waiter slept, the solicited one behind them shows. */
@@ -220,13 +219,17 @@ CASE(srq_post_recv, threshold_signals)
         expect_messages(t, &queue, &flow, 2);
 }
 
-/* Two EPs of one SRQ, of which one solicits: whichever was made first. */
+/* Two EPs of one SRQ, of which one solicits, or has a threshold: whichever was made first. */
 static const struct which_of_two {
         const char *id;
         int soliciting;
+        DAT_COMPLETION_FLAGS flags;
+        DAT_COUNT threshold;
 } soliciting[] = {
-    {"older_solicits", 0},
-    {"newer_solicits", 1},
+    {"older_solicits", 0, DAT_COMPLETION_SOLICITED_WAIT_FLAG, 1},
+    {"newer_solicits", 1, DAT_COMPLETION_SOLICITED_WAIT_FLAG, 1},
+    {"older_has_threshold", 0, DAT_COMPLETION_EVD_THRESHOLD_FLAG, 2},
+    {"newer_has_threshold", 1, DAT_COMPLETION_EVD_THRESHOLD_FLAG, 2},
 };
 
 FAMILY(srq_post_recv, flags_of_each_ep, soliciting)
@@ -239,10 +242,10 @@ FAMILY(srq_post_recv, flags_of_each_ep, soliciting)
 
         for (int i = 0; i < 2; i++)
                 flows[i] = flow_flagged(t, &queue,
-                                        i == row->soliciting ? DAT_COMPLETION_SOLICITED_WAIT_FLAG
+                                        i == row->soliciting ? row->flags
                                                              : DAT_COMPLETION_DEFAULT_FLAG);
         expect_posts(t, &queue, 4);
-        sleeper = wait_for(t, solicited, 1);
+        sleeper = wait_for(t, solicited, row->threshold);
         flow_send(solicited, 1);
         for (int i = 0; i < 2; i++) {
                 struct waiter *waiter = wait_for(t, plain, 1);
@@ -252,6 +255,6 @@ FAMILY(srq_post_recv, flags_of_each_ep, soliciting)
         }
         expect_asleep(sleeper);
         send_flagged(solicited, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
-        expect_woken(t, &queue, solicited, sleeper, 1);
+        expect_woken(t, &queue, solicited, sleeper, row->threshold);
         expect_messages(t, &queue, solicited, 1);
 }

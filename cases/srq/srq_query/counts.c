@@ -327,6 +327,18 @@ FAMILY(srq_query, outstanding_at_several_eps, evds)
         expect_count(t, outstanding(t, queue.srq), 8);
 }
 
+/* It reports no completion, and takes receives like others. */
+CASE(srq_query, available_to_unreported_ep)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_unreported(t, &queue);
+
+        queue_post(t, &queue, 5);
+        expect_available(t, available(t, queue.srq), &flow, 1, 5);
+        flow_deliver(t, &flow, 2);
+        expect_available(t, available(t, queue.srq), &flow, 1, 3);
+}
+
 /* Of 7 receives 4 have their message, and of these one is reaped. */
 CASE(srq_query, every_mask_in_use)
 {
@@ -668,14 +680,54 @@ static struct past had_others_reaped(struct test *t)
         return had_others(t, true);
 }
 
-static struct past had_vain_calls(struct test *t)
+/* Calls around the queue's EP, `turns` of them, and then a message. */
+static struct past had_turns(struct test *t, int turns,
+                             void (*turn)(struct test *t, const struct queue *queue,
+                                          const struct flow *flow, int turn))
 {
         struct past past = past_of(t, queue_with(t, 8), 1);
 
         expect_posts(t, &past.queue, 4);
-        for (int turn = 0; turn < VAIN_TURNS; turn++)
-                vain_turn(t, &past.queue, &past.flows[0], turn);
+        for (int i = 0; i < turns; i++)
+                turn(t, &past.queue, &past.flows[0], i);
         expect_traffic(t, &past.queue, &past.flows[0], 1);
+        past.left = 3;
+        return past;
+}
+
+static struct past had_vain_calls(struct test *t)
+{
+        return had_turns(t, VAIN_TURNS, vain_turn);
+}
+
+static struct past had_granted_calls(struct test *t)
+{
+        return had_turns(t, CALM_TURNS, calm_turn);
+}
+
+/* By RDMA, from the peer. */
+static struct past was_written_to(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        expect_posts(t, &past.queue, 3);
+        flow_is_written_to(t, &past.flows[0]);
+        past.left = 3;
+        return past;
+}
+
+/* A message of which nobody was notified. */
+static struct past had_unsolicited(struct test *t)
+{
+        struct past past = past_of(t, queue_with(t, 8), 0);
+        struct flow flow =
+            flow_notifying(t, &past.queue, DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_HANDLE_NULL);
+        DAT_EVENT event;
+
+        expect_posts(t, &past.queue, 4);
+        flow_deliver(t, &flow, 1);
+        must(dat_evd_dequeue(flow.evd, &event));
+        past.flows[past.flow_count++] = flow;
         past.left = 3;
         return past;
 }
@@ -749,18 +801,6 @@ static struct past had_connected_ep_freed(struct test *t)
         return past;
 }
 
-static struct past had_granted_calls(struct test *t)
-{
-        struct past past = past_of(t, queue_with(t, 8), 1);
-
-        expect_posts(t, &past.queue, 4);
-        for (int turn = 0; turn < CALM_TURNS; turn++)
-                calm_turn(t, &past.queue, &past.flows[0], turn);
-        expect_traffic(t, &past.queue, &past.flows[0], 1);
-        past.left = 3;
-        return past;
-}
-
 /* An RDMA write of the EP's failed, and its connection ended. */
 static struct past had_failed_request(struct test *t)
 {
@@ -808,6 +848,8 @@ static const struct history {
     {"connected_ep_freed", had_connected_ep_freed},
     {"granted_calls", had_granted_calls},
     {"failed_request", had_failed_request},
+    {"written_to", was_written_to},
+    {"unsolicited", had_unsolicited},
 };
 
 FAMILY(srq_query, available_after, histories)

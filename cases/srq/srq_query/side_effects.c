@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_query: the call changes nothing. */
 #include "cases/ep/shared/endpoint.h"
+#include "cases/evd/shared/dispatcher.h"
 #include "cases/srq/shared/queue.h"
+#include "cases/srq/shared/watched.h"
 #include "cases/srq/srq_query/fixtures.h"
 #include "clauses/srq_query.h"
 
@@ -159,5 +161,44 @@ CASE(srq_query, keeps_watermark_armed)
 
         flow_deliver(t, &armed.flow, 1);
         expect_mark_event(t, &armed);
+        query_often(t, armed.queue.srq);
         expect_quiet(async_evd(t));
+}
+
+static void look(struct test *t, DAT_HANDLE srq)
+{
+        srq_query_queried(t, srq, DAT_SRQ_FIELD_ALL);
+}
+
+/* An EP of a queue with receives, which reports them to this EVD, or to one of its own. */
+static struct watched watched_on(struct test *t, DAT_EVD_HANDLE evd)
+{
+        struct queue queue = queue_with(t, WATCHED_RECEIVES);
+        struct flow flow = flow_open(t, &queue, evd);
+
+        queue_post(t, &queue, WATCHED_RECEIVES);
+        return (struct watched){
+            .ep = flow.ep, .evd = flow.evd, .end = flow.end, .object = queue.srq, .look = look};
+}
+
+CASE(srq_query, wakes)
+{
+        struct watched watched = watched_on(t, DAT_HANDLE_NULL);
+
+        expect_looks_wake(t, &watched);
+}
+
+CASE(srq_query, wakes_at_threshold)
+{
+        struct watched watched = watched_on(t, DAT_HANDLE_NULL);
+
+        expect_looks_wake_at_threshold(t, &watched);
+}
+
+CASE(srq_query, triggers_cno)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct watched watched = watched_on(t, evd_with(t, .cno = cno));
+
+        expect_looks_trigger(t, &watched, cno);
 }

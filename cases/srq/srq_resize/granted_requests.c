@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_resize: what a granted request leaves unchanged. */
-#include "case/ep_attr.h"
 #include "case/limits.h"
-#include "cases/ep/shared/creation.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/ep/shared/high_marks.h"
 #include "cases/srq/shared/queue.h"
@@ -358,25 +356,6 @@ FAMILY(srq_resize, grown_evd_holds, getters)
         size -= taken_ahead(t, &flows[!row->index], 1);
         flow_deliver(t, &flows[row->index], size);
         expect_messages(t, &queue, &flows[row->index], size);
-}
-
-/* An EP of the queue that reports no receive (EP-91). */
-static struct flow flow_unreported(struct test *t, const struct queue *queue)
-{
-        struct ep_creation with = {
-            .ia = ia(t),
-            .pz = pz(t),
-            .request_evd = evd_with(t),
-            .connect_evd = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG),
-            .srq = queue->srq,
-            .param.ep_attr = ep_attr_modest(ia_attr_if_told(t)),
-        };
-        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
-
-        if (!dat_is(ep_creation_call(&with, &ep), DAT_SUCCESS))
-                end_noted(t, "no EP is made without a receive EVD (EP-91)");
-        ep_creation_adopt(t, &with, ep);
-        return (struct flow){.ep = ep, .end = peer_connect(peer(t), ep), .length = queue->length};
 }
 
 /* Receives without completion events: those from before the resize, and later ones. */
