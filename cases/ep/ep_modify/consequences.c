@@ -219,6 +219,50 @@ FAMILY(ep_modify, new_pz_covers, uses)
         row->expect_use(t, ep, zone);
 }
 
+/* The completion of each kind of request is on the new EVD alone. */
+FAMILY(ep_modify, request_evd_of, uses)
+{
+        DAT_EVD_HANDLE made = evd_with(t, .flags = row->evd);
+        DAT_EVD_HANDLE old = evd_with(t, .flags = row->evd);
+        DAT_EP_HANDLE ep = reading_ep(t, old);
+        struct ep_change change = ep_change_of(t, &ep_parameters[EP_PARAM_request_evd_handle], ep,
+                                               (uint64_t)(uintptr_t)made);
+
+        expect_ep_change(t, &change);
+
+        row->expect_use(t, ep, pz(t));
+        expect_quiet(old);
+}
+
+/* What the other end may read is of the zone that the EP has now. The second read fails. */
+CASE(ep_modify, peer_reads_in_new_pz)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        struct buf *bufs[] = {buf_with(t, .pz = zone), buf_with(t)};
+        DAT_EP_ATTR attr = ep_attr_few(t);
+        struct ep_change change;
+        struct peer_ep *end;
+
+        if (ia_attr(t)->max_rdma_read_per_ep_in < 1)
+                unsupported(t, "max_rdma_read_per_ep_in = 0");
+        attr.max_rdma_read_in = 1;
+        peer_reads(peer(t), 1);
+        change = ep_change_of(t, &ep_parameters[EP_PARAM_pz_handle], ep_with(t, .attr = &attr),
+                              (uint64_t)(uintptr_t)zone);
+        expect_ep_change(t, &change);
+        end = expect_connect(change.ep);
+
+        for (int i = 0; i < 2; i++) {
+                bool read;
+
+                message_fill(bufs[i]->addr, MESSAGE, 0);
+                read = peer_read(end, bufs[i]->rmr_context, (DAT_VADDR)(uintptr_t)bufs[i]->addr,
+                                 MESSAGE);
+                expect_that(read == (i == 0), "memory of the %s PZ was %sread", i ? "old" : "new",
+                            read ? "" : "not ");
+        }
+}
+
 static DAT_RETURN post_write(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET *segment, DAT_RMR_TRIPLET *remote)
 {
         return dat_ep_post_rdma_write(ep, 1, segment, (DAT_DTO_COOKIE){.as_64 = 0}, remote,
@@ -532,11 +576,14 @@ static const struct flagged_receive {
         DAT_COMPLETION_FLAGS of_ep;
         DAT_COMPLETION_FLAGS first; /* of the receive that is posted first */
         DAT_COMPLETION_FLAGS sent;  /* with the second message */
+        DAT_COUNT threshold;
 } flagged_receives[] = {
     {"unsignalled", DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_UNSIGNALLED_FLAG,
-     DAT_COMPLETION_DEFAULT_FLAG},
+     DAT_COMPLETION_DEFAULT_FLAG, 1},
     {"solicited_wait", DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_DEFAULT_FLAG,
-     DAT_COMPLETION_SOLICITED_WAIT_FLAG},
+     DAT_COMPLETION_SOLICITED_WAIT_FLAG, 1},
+    {"evd_threshold", DAT_COMPLETION_EVD_THRESHOLD_FLAG, DAT_COMPLETION_DEFAULT_FLAG,
+     DAT_COMPLETION_DEFAULT_FLAG, 2},
 };
 
 static struct ep_change changed_to(struct test *t, enum ep_parameter_id id,
@@ -561,12 +608,30 @@ FAMILY(ep_modify, recv_flags_of, flagged_receives)
         expect(dat_ep_post_recv(change.ep, 1, &segment, COOKIE(1), row->first), DAT_SUCCESS);
         expect(dat_ep_post_recv(change.ep, 1, &segment, COOKIE(2), DAT_COMPLETION_DEFAULT_FLAG),
                DAT_SUCCESS);
-        waiter = wait_on_evd(t, ep_recv_evd(t, change.ep), DAT_TIMEOUT_INFINITE, 1);
+        waiter = wait_on_evd(t, ep_recv_evd(t, change.ep), DAT_TIMEOUT_INFINITE, row->threshold);
         must_wait(waiter);
         peer_send(end, .length = MESSAGE);
         peer_wait_sent(end);
         expect_asleep(waiter);
         peer_send(end, .length = MESSAGE, .flags = row->sent);
+        expect(expect_awake(waiter).ret, DAT_SUCCESS);
+}
+
+/* The first of two sends wakes no waiter for two, and the second one does. */
+CASE(ep_modify, request_threshold)
+{
+        struct ep_change change =
+            changed_to(t, EP_PARAM_request_completion_flags, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        struct peer_ep *end = expect_connect(change.ep);
+        struct waiter *waiter;
+
+        peer_post_recv(end, 2, MESSAGE);
+        waiter = wait_on_evd(t, ep_request_evd(t, change.ep), DAT_TIMEOUT_INFINITE, 2);
+        must_wait(waiter);
+        expect(post_send(change.ep, &segment, NULL), DAT_SUCCESS);
+        expect_asleep(waiter);
+        expect(post_send(change.ep, &segment, NULL), DAT_SUCCESS);
         expect(expect_awake(waiter).ret, DAT_SUCCESS);
 }
 
@@ -784,6 +849,24 @@ CASE(ep_modify, leaves_connect_evd)
         expect_ep_change(t, &change);
 
         expect_connect(change.ep);
+        expect_quiet(old);
+}
+
+/* Which event tells of a request that fails is for other pages. */
+FAMILY(ep_modify, failed_request_on_new_evd, failed_requests)
+{
+        struct ep_change change = unconnected(t, EP_PARAM_connect_evd_handle);
+        DAT_EVD_HANDLE old = ep_connect_evd(t, change.ep);
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        expect_ep_change(t, &change);
+        row->ask(t, change.ep);
+
+        expect(dat_evd_wait(ep_connect_evd(t, change.ep), event_timeout(t), 1, &event, &more),
+               DAT_SUCCESS);
+        expect_that(event.event_data.connect_event_data.ep_handle == change.ep,
+                    "the event is of another EP");
         expect_quiet(old);
 }
 
@@ -1093,6 +1176,17 @@ CASE(ep_modify, other_ep_untouched)
         expect_ep_kept(t, other, &before, 0);
 }
 
+CASE(ep_modify, ep_of_other_ia)
+{
+        DAT_EP_HANDLE own = ep_in(t, DAT_EP_STATE_UNCONNECTED);
+        struct ep_snapshot before = ep_snapshot(t, own);
+        struct ep_change change =
+            ep_change_of(t, &ep_parameters[EP_PARAM_max_recv_dtos], ep_of_other_ia(t), 0);
+
+        expect_ep_change(t, &change);
+        expect_ep_kept(t, own, &before, 0);
+}
+
 FAMILY(ep_modify, older_ep, ep_modifiable)
 {
         struct ep_change change = unconnected(t, row->parameter);
@@ -1118,8 +1212,10 @@ static const struct ep_parameter_row beside_srq[] = {
     {"recv_evd_handle", EP_PARAM_recv_evd_handle},
     {"request_evd_handle", EP_PARAM_request_evd_handle},
     {"connect_evd_handle", EP_PARAM_connect_evd_handle},
+    {"service_type", EP_PARAM_service_type},
     {"max_message_size", EP_PARAM_max_message_size},
     {"max_rdma_size", EP_PARAM_max_rdma_size},
+    {"qos", EP_PARAM_qos},
     {"request_completion_flags", EP_PARAM_request_completion_flags},
     {"max_recv_dtos", EP_PARAM_max_recv_dtos},
     {"max_request_dtos", EP_PARAM_max_request_dtos},
@@ -1151,6 +1247,46 @@ FAMILY(ep_modify, of_srq, beside_srq)
                                           ? (size_t)change.wanted
                                           : (size_t)few.max_request_dtos,
                                       1, MESSAGE});
+}
+
+/* Flags of an EP with an SRQ, whose receives have none of their own. */
+static const struct srq_flags {
+        const char *id;
+        DAT_COMPLETION_FLAGS of_ep;
+        DAT_COMPLETION_FLAGS sent; /* with the message that wakes */
+        DAT_COUNT threshold;
+        bool sleeps; /* through a plain message before it */
+} srq_flags[] = {
+    {"unsignalled", DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_DEFAULT_FLAG, 1, false},
+    {"solicited_wait", DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_SOLICITED_WAIT_FLAG, 1,
+     true},
+    {"evd_threshold", DAT_COMPLETION_EVD_THRESHOLD_FLAG, DAT_COMPLETION_DEFAULT_FLAG, 2, true},
+};
+
+FAMILY(ep_modify, of_srq_recv_flags, srq_flags)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_ATTR few = ep_attr_few(t);
+        struct ep_change change = ep_change_of(t, &ep_parameters[EP_PARAM_recv_completion_flags],
+                                               ep_with(t, .srq = srq, .attr = &few), 0);
+        struct waiter *waiter;
+        struct peer_ep *end;
+
+        change.wanted = (uint64_t)row->of_ep;
+        ep_value_set(&change.asked, change.parameter, change.wanted);
+        expect_ep_change(t, &change);
+        srq_post(t, srq, buf_with(t), MESSAGE, 0, 2);
+        end = expect_connect(change.ep);
+        waiter = wait_on_evd(t, ep_recv_evd(t, change.ep), DAT_TIMEOUT_INFINITE, row->threshold);
+        must_wait(waiter);
+
+        if (row->sleeps) {
+                peer_send(end, .length = MESSAGE);
+                peer_wait_sent(end);
+                expect_asleep(waiter);
+        }
+        peer_send(end, .length = MESSAGE, .flags = row->sent);
+        expect(expect_awake(waiter).ret, DAT_SUCCESS);
 }
 
 FAMILY(ep_modify, of_srq_keeps_marks, high_marks)

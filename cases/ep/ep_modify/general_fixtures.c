@@ -39,7 +39,7 @@ static void connect_to(struct test *t, DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR addr
                             DAT_CONNECT_DEFAULT_FLAG));
 }
 
-void be_rejected(struct test *t, DAT_EP_HANDLE ep)
+void ask_rejecting(struct test *t, DAT_EP_HANDLE ep)
 {
         struct peer_place place = peer_listen(peer(t));
         struct peer_cr request;
@@ -47,12 +47,22 @@ void be_rejected(struct test *t, DAT_EP_HANDLE ep)
         connect_to(t, ep, (DAT_IA_ADDRESS_PTR)&place.address, place.qual);
         request = peer_take_request(peer(t));
         peer_reject(&request);
-        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_PEER_REJECTED);
         peer_stop_listening(peer(t), place.qual);
+}
+
+void ask_nobody(struct test *t, DAT_EP_HANDLE ep)
+{
+        connect_to(t, ep, ia_address(t), point_qual(t));
+}
+
+void be_rejected(struct test *t, DAT_EP_HANDLE ep)
+{
+        ask_rejecting(t, ep);
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_PEER_REJECTED);
 }
 
 void find_no_listener(struct test *t, DAT_EP_HANDLE ep)
 {
-        connect_to(t, ep, ia_address(t), point_qual(t));
+        ask_nobody(t, ep);
         must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }

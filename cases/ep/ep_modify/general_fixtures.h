@@ -38,16 +38,19 @@ static const struct ep_parameter_row fixed[] = {
 #undef ROW
 };
 
-/* A request of the EP that does not connect it; its event is taken. */
+/* A request of the EP that does not connect it; and the same, after which its event is taken. */
+void ask_rejecting(struct test *t, DAT_EP_HANDLE ep);
+void ask_nobody(struct test *t, DAT_EP_HANDLE ep);
 void be_rejected(struct test *t, DAT_EP_HANDLE ep);
 void find_no_listener(struct test *t, DAT_EP_HANDLE ep);
 
 static const struct failed_request {
         const char *id;
+        void (*ask)(struct test *t, DAT_EP_HANDLE ep);
         void (*connect)(struct test *t, DAT_EP_HANDLE ep);
 } failed_requests[] = {
-    {"rejected", be_rejected},
-    {"no_listener", find_no_listener},
+    {"rejected", ask_rejecting, be_rejected},
+    {"no_listener", ask_nobody, find_no_listener},
 };
 
 #endif

@@ -234,6 +234,34 @@ CASE(ep_modify, one_by_one)
         }
 }
 
+static void expect_structure_kept(struct test *t, DAT_EP_HANDLE ep, const struct wishes *wishes,
+                                  DAT_RETURN wanted)
+{
+        DAT_EP_PARAM given;
+
+        memcpy(&given, &wishes->asked, sizeof(given));
+        expect(dat_ep_modify(ep, wishes->all, &given), wanted);
+        expect_that(!memcmp(&given, &wishes->asked, sizeof(given)),
+                    "the structure that the parameters were requested by is not as it was");
+}
+
+CASE(ep_modify, structure_kept)
+{
+        struct wishes wishes = {.all = 0};
+        DAT_EP_ATTR few = ep_attr_few(t);
+        struct ep_snapshot before;
+        DAT_EP_HANDLE ep;
+
+        wish_objects(t, &wishes);
+        ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
+        before = ep_snapshot(t, ep);
+        wish(t, &wishes, &before.param);
+
+        expect_structure_kept(t, ep, &wishes, DAT_SUCCESS);
+        wishes.asked.ep_attr.max_request_dtos = -1;
+        expect_structure_kept(t, ep, &wishes, DAT_INVALID_PARAMETER);
+}
+
 CASE(ep_modify, empty_mask)
 {
         struct ep_change change = unconnected(t, EP_PARAM_max_recv_dtos);

@@ -54,23 +54,53 @@ FAMILY(ep_modify, invalid_value, invalid_values)
                 expect_ep_change(t, &change);
 }
 
-static const struct completion_flags {
+#define QOS_BITS (DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY | DAT_QOS_ECONOMY | DAT_QOS_PREMIUM)
+
+/* Of the only service type no bit is set. */
+static const struct bits_of {
         const char *id;
         enum ep_parameter_id parameter;
-} completion_flags[] = {
-    {"recv", EP_PARAM_recv_completion_flags},
-    {"request", EP_PARAM_request_completion_flags},
+        unsigned int defined;
+} bits_of[] = {
+    {"recv", EP_PARAM_recv_completion_flags, COMPLETION_FLAG_BITS},
+    {"request", EP_PARAM_request_completion_flags, COMPLETION_FLAG_BITS},
+    {"qos", EP_PARAM_qos, QOS_BITS},
+    {"service_type", EP_PARAM_service_type, DAT_SERVICE_TYPE_RC},
 };
 
-FAMILY(ep_modify, each_undefined_flag, completion_flags)
+FAMILY(ep_modify, each_undefined_flag, bits_of)
 {
         struct ep_change change = unconnected(t, row->parameter);
 
-        EACH_UNDEFINED_BIT (bit, COMPLETION_FLAG_BITS) {
+        EACH_UNDEFINED_BIT (bit, row->defined) {
                 ep_value_set(&change.asked, change.parameter, bit);
                 expect_bit(bit, ep_modify(&change), DAT_INVALID_PARAMETER);
         }
         expect_ep_kept(t, change.ep, &change.before, 0);
+}
+
+/* Each of them beside good values of all other parameters; what those become is open (EP-13). */
+CASE(ep_modify, each_invalid_among_good)
+{
+        struct wishes wishes = {.all = 0};
+        DAT_EP_ATTR few = ep_attr_few(t);
+        struct ep_snapshot before;
+        DAT_EP_HANDLE ep;
+
+        wish_objects(t, &wishes);
+        ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
+        before = ep_snapshot(t, ep);
+        wish(t, &wishes, &before.param);
+        for (size_t i = 0; i < sizeof(invalid_values) / sizeof(invalid_values[0]); i++) {
+                const struct ep_parameter *bad = &ep_parameters[invalid_values[i].parameter];
+                DAT_EP_PARAM asked = wishes.asked;
+
+                if (bad->of_transport)
+                        continue;
+                ep_value_set(&asked, bad, (uint64_t)invalid_values[i].value);
+                expect(dat_ep_modify(ep, wishes.all, &asked), DAT_INVALID_PARAMETER);
+        }
+        expect_ep_kept(t, ep, &before, wishes.all);
 }
 
 FAMILY(ep_modify, refusal_keeps_use, invalid_values)
@@ -311,6 +341,21 @@ static const struct ep_parameter_row counted[] = {
 #undef ROW
 };
 
+/* Powers of two, down to the least number. */
+CASE(ep_modify, each_negative)
+{
+        for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++) {
+                struct ep_change change = unconnected(t, counted[i].parameter);
+
+                for (int bit = 0; bit < 32; bit++) {
+                        ep_value_set(&change.asked, change.parameter,
+                                     (uint64_t) - (INT64_C(1) << bit));
+                        expect(ep_modify(&change), DAT_INVALID_PARAMETER);
+                }
+                expect_ep_kept(t, change.ep, &change.before, 0);
+        }
+}
+
 /* After another value, so that it is a change for an EP that had one from the start, too. */
 FAMILY(ep_modify, one_of_each, counted)
 {
@@ -363,6 +408,45 @@ FAMILY(ep_modify, invalid_object, bad_objects)
 
         expect_or_note(ep_modify(&change), DAT_INVALID_PARAMETER, DAT_INVALID_HANDLE);
         expect_ep_kept(t, change.ep, &change.before, 0);
+}
+
+#define BAD_OBJECTS (sizeof(bad_objects) / sizeof(bad_objects[0]))
+
+/* The state may be why the zone, or anything in Passive Connection Pending, is refused (EP-17). */
+static void expect_object_refused(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE state,
+                                  const struct ep_parameter *parameter, const DAT_EP_PARAM *asked)
+{
+        DAT_RETURN ret = dat_ep_modify(ep, parameter->field, asked);
+
+        if (state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING || !(parameter->states >> state & 1))
+                expect(ret, DAT_INVALID_PARAMETER, DAT_INVALID_HANDLE, DAT_INVALID_STATE);
+        else
+                expect_or_note(ret, DAT_INVALID_PARAMETER, DAT_INVALID_HANDLE);
+}
+
+/* A Provider's EP may have no zone, so that none is none of the bad ones there. */
+FAMILY(ep_modify, invalid_objects_in, before_connecting)
+{
+        DAT_EP_ATTR few = ep_attr_few(t);
+        struct ep_snapshot before;
+        DAT_HANDLE bad[BAD_OBJECTS];
+        DAT_EP_HANDLE ep;
+
+        for (size_t i = 0; i < BAD_OBJECTS; i++)
+                bad[i] = bad_handle(t, bad_objects[i].type, bad_objects[i].how);
+        ep = ep_in(t, row->state, .attr = &few);
+        before = ep_snapshot(t, ep);
+        for (size_t i = 0; i < BAD_OBJECTS; i++) {
+                const struct ep_parameter *parameter = &ep_parameters[bad_objects[i].parameter];
+                DAT_EP_PARAM asked = before.param;
+
+                if (bad_objects[i].how == BAD_HANDLE_NULL)
+                        continue;
+                ep_value_set(&asked, parameter, (uint64_t)(uintptr_t)bad[i]);
+                expect_object_refused(t, ep, row->state, parameter, &asked);
+                expect_ep_kept(t, ep, &before, 0);
+        }
+        expect_ep_bears(t, ep);
 }
 
 static const struct stream {

@@ -172,9 +172,8 @@ static void srq_ep_unreported(struct test *t, struct queue *queue, struct flow *
 
 static void srq_ep_solicited(struct test *t, struct queue *queue, struct flow *flow)
 {
-        serve_over(
-            t, queue, flow,
-            flow_notifying(t, queue, DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_HANDLE_NULL));
+        serve_over(t, queue, flow,
+                   flow_notifying(t, queue, DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_HANDLE_NULL));
 }
 
 static void srq_ep_had_cno(struct test *t, struct queue *queue, struct flow *flow)

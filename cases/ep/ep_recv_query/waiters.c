@@ -57,8 +57,7 @@ CASE(ep_recv_query, triggers_cno)
 {
         DAT_CNO_HANDLE cno = cno_new(t);
         DAT_EVD_HANDLE evd = evd_with(t, .cno = cno);
-        struct own own = {
-            .ep = ep_with(t, .recv_evd = evd), .buf = buf_with(t), .length = MESSAGE};
+        struct own own = {.ep = ep_with(t, .recv_evd = evd), .buf = buf_with(t), .length = MESSAGE};
         struct watched watched;
 
         own_post(t, &own, WATCHED_RECEIVES);

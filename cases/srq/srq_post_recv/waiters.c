@@ -241,9 +241,8 @@ FAMILY(srq_post_recv, flags_of_each_ep, soliciting)
         struct waiter *sleeper;
 
         for (int i = 0; i < 2; i++)
-                flows[i] = flow_flagged(t, &queue,
-                                        i == row->soliciting ? row->flags
-                                                             : DAT_COMPLETION_DEFAULT_FLAG);
+                flows[i] = flow_flagged(
+                    t, &queue, i == row->soliciting ? row->flags : DAT_COMPLETION_DEFAULT_FLAG);
         expect_posts(t, &queue, 4);
         sleeper = wait_for(t, solicited, row->threshold);
         flow_send(solicited, 1);

@@ -716,7 +716,7 @@ static struct past was_written_to(struct test *t)
         return past;
 }
 
-/* A message of which nobody was notified. */
+/* A message that brings no notification. */
 static struct past had_unsolicited(struct test *t)
 {
         struct past past = past_of(t, queue_with(t, 8), 0);

@@ -42,8 +42,8 @@ void expect_refusal(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT request)
 void expect_zero_refused(struct test *t, DAT_SRQ_HANDLE srq)
 {
         DAT_SRQ_PARAM before = srq_param(t, srq);
-        DAT_RETURN ret = expect(dat_srq_resize(srq, 0), DAT_INVALID_STATE, DAT_INVALID_PARAMETER,
-                                DAT_SUCCESS);
+        DAT_RETURN ret =
+            expect(dat_srq_resize(srq, 0), DAT_INVALID_STATE, DAT_INVALID_PARAMETER, DAT_SUCCESS);
 
         if (dat_is(ret, DAT_SUCCESS))
                 note(t, "granted, with receives outstanding (SRQ-2)");

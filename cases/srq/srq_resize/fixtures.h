@@ -29,7 +29,8 @@ void flow_send_soon(struct flow *flow, int count);
 void expect_refusal(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT request);
 
 /*
- * A size of zero, with receives outstanding, is refused; or it is granted with all as it was (SRQ-2).
+ * A size of zero, with receives outstanding, is refused; or it is granted with all as it was
+ * (SRQ-2).
  */
 void expect_zero_refused(struct test *t, DAT_SRQ_HANDLE srq);
 
