@@ -24,7 +24,11 @@ CASE(srq_post_recv, zero_segments)
 
 CASE(srq_post_recv, zero_segments_null_vector)
 {
-        expect(dat_srq_post_recv(srq_with(t), 0, NULL, COOKIE), DAT_SUCCESS);
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_COUNT size = srq_size(t, srq);
+
+        for (DAT_COUNT i = 0; i < size; i++)
+                expect(dat_srq_post_recv(srq, 0, NULL, COOKIE), DAT_SUCCESS);
 }
 
 static const struct empty {

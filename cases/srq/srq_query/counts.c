@@ -339,6 +339,24 @@ CASE(srq_query, available_to_unreported_ep)
         expect_available(t, available(t, queue.srq), &flow, 1, 3);
 }
 
+/* Of 5 receives 2 are unreaped, so that the counts differ; the mark's event comes with them. */
+CASE(srq_query, counts_under_mark)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_SRQ_PARAM param;
+
+        queue_post(t, &queue, 5);
+        must(dat_srq_set_lw(queue.srq, 4));
+        flow_deliver(t, &flow, 2);
+
+        expect_available(t, available(t, queue.srq), &flow, 1, 3);
+        expect_count(t, outstanding(t, queue.srq), 5);
+        param = srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_ALL);
+        expect_available(t, param.available_dto_count, &flow, 1, 3);
+        expect_count(t, param.outstanding_dto_count, 5);
+}
+
 /* Of 7 receives 4 have their message, and of these one is reaped. */
 CASE(srq_query, every_mask_in_use)
 {
@@ -395,11 +413,17 @@ CASE(srq_query, available_after_disconnect)
         }
 }
 
+/* Beside the first of these EPs another one is connected. */
 CASE(srq_query, outstanding_after_disconnect)
 {
+        const struct ep_route *first = ep_route_first(t, DAT_EP_STATE_CONNECTED);
+
         EACH_EP_ROUTE (route, DAT_EP_STATE_CONNECTED) {
                 struct queue queue = queue_with(t, 8);
                 struct flow flow = flow_by(t, &queue, route);
+
+                if (route == first)
+                        flow_open(t, &queue, DAT_HANDLE_NULL);
 
                 queue_post(t, &queue, 5);
                 flow_deliver(t, &flow, 2);

@@ -316,12 +316,17 @@ CASE(srq_resize, after_reaping_failed)
         expect_granted(t, queue.srq, 3 - reap_failed(t, &flow));
 }
 
-/* Whichever way it was connected. */
+/* Whichever way it was connected; beside the first of these EPs another one is connected. */
 CASE(srq_resize, below_completed_of_disconnected_ep)
 {
+        const struct ep_route *first = ep_route_first(t, DAT_EP_STATE_CONNECTED);
+
         EACH_EP_ROUTE (route, DAT_EP_STATE_CONNECTED) {
                 struct queue queue = queue_with(t, 8);
                 struct flow flow = flow_by(t, &queue, route);
+
+                if (route == first)
+                        flow_open(t, &queue, DAT_HANDLE_NULL);
 
                 queue_post(t, &queue, 4);
                 flow_deliver(t, &flow, 4);
