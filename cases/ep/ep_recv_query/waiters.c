@@ -20,7 +20,7 @@ static void look(struct test *t, DAT_HANDLE ep)
 
 static struct watched watched_ep(DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, struct peer_ep *end)
 {
-        return (struct watched){.ep = ep, .evd = evd, .end = end, .object = ep, .look = look};
+        return (struct watched){.evd = evd, .end = end, .object = ep, .look = look};
 }
 
 static struct watched watched_by(struct test *t, const struct receiver *row)

@@ -7,9 +7,8 @@
 
 #define WATCHED_RECEIVES 10 /* of MESSAGE bytes at least, that the EP finds posted */
 
-/* A connected EP, and the call that looks. */
+/* The receives of a connected EP, and the call that looks. */
 struct watched {
-        DAT_EP_HANDLE ep;
         DAT_EVD_HANDLE evd; /* of its receives */
         struct peer_ep *end;
         DAT_HANDLE object; /* that the call is about */

@@ -178,7 +178,7 @@ static struct watched watched_on(struct test *t, DAT_EVD_HANDLE evd)
 
         queue_post(t, &queue, WATCHED_RECEIVES);
         return (struct watched){
-            .ep = flow.ep, .evd = flow.evd, .end = flow.end, .object = queue.srq, .look = look};
+            .evd = flow.evd, .end = flow.end, .object = queue.srq, .look = look};
 }
 
 CASE(srq_query, wakes)
