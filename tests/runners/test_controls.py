@@ -322,3 +322,14 @@ def test_a_control_runs_once() -> None:
     for name in "abc":
         controls.judge(ended(f"cr_reject/{name}", "FAIL", "dat_ep_reset"), hosts.run)
     assert hosts.ran.count("dat_ep_reset") == 2
+
+
+def test_a_control_whose_thread_is_not_woken_stems_from_the_wait() -> None:
+    """The wait works, and the control of the call that had to wake the thread is kept apart."""
+    vain = ended("ep_reset/works", "FAIL", "dat_ep_reset", "dat_evd_wait")
+    vain["checks"][0]["text"] = "waiter returns"
+    record = ended("evd_wait/a", "FAIL", "dat_ep_reset", "dat_evd_wait")
+    kept, red = (ended("ep_reset/apart", verdict, "dat_ep_reset") for verdict in ("PASS", "FAIL"))
+    assert Hosts({"dat_ep_reset": kept}, ep_reset=vain).judge(record) is record
+    judged = Hosts({"dat_ep_reset": red}, ep_reset=vain).judge(record)
+    assert judged["blocked"]["call"] == "dat_ep_reset"

@@ -28,6 +28,8 @@ TRIES = 2
 # How a case of a bad argument writes its last check: the call with legal arguments works.
 LEGAL = "(all: legal)"
 SUCCESS = "DAT_SUCCESS"
+# The check that a thread comes back from its wait.
+WAITER = "waiter returns"
 # How a record has the handle of no object.
 NULL = "DAT_HANDLE_NULL"
 # Calls that make an object or a connection, and those that tell of one.
@@ -228,6 +230,10 @@ def _stems_from(control: Record) -> str:
     if pending := control.get("pending"):
         return _page_of(pending)
     text = _failed(control).get("text", "")
+    if text == WAITER:
+        # The thread is in its wait, or came back with another answer than it had to.
+        waits = (call["call"] for call in control["calls"] if call["call"].endswith("_wait"))
+        return next(reversed([*waits]), "")
     calls = (call for call in reversed(_made(control)) if text.startswith(f"{call}("))
     return next(calls, "")
 
