@@ -32,6 +32,22 @@ def test_the_call_that_lied_is_named(
     assert (outcome.word, outcome.reason) == ("BLOCKED", reason)
 
 
+def test_a_query_that_names_another_evd_is_not_believed(agent_on: Callable[[str], Agent]) -> None:
+    """The EVD that the EP was made with is refused its free, so the EP has it."""
+    outcome = agent_on("ep_query=other_evd evd_free=unless_used").run("provider/makes_an_ep")
+    assert outcome.word == "PASS"
+    assert "dat_ep_create was granted, and dat_ep_query does not show its connect EVD" in str(
+        outcome.texts("record")
+    )
+
+
+def test_an_ep_without_its_evd_blocks(agent_on: Callable[[str], Agent]) -> None:
+    """Nothing has the EVD, which can be freed."""
+    outcome = agent_on("ep_query=other_evd").run("provider/makes_an_ep")
+    reason = "dat_ep_create returned DAT_SUCCESS, but dat_ep_query does not show its connect EVD"
+    assert (outcome.word, outcome.reason) == ("BLOCKED", reason)
+
+
 def test_an_unwritten_attribute_is_told(agent_on: Callable[[str], Agent]) -> None:
     agent = agent_on("attributes=unwritten")
     attributes = agent.hello_message["ia"]["attributes"]

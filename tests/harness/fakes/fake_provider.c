@@ -369,8 +369,19 @@ static DAT_RETURN evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
         return taken ? DAT_SUCCESS : FAIL(DAT_QUEUE_EMPTY);
 }
 
+static bool has_ep(DAT_EVD_HANDLE evd)
+{
+        bool found = false;
+
+        for (const struct object *at = alive; at && !found; at = at->next)
+                found = at->type == DAT_HANDLE_TYPE_EP && at->ep.connect_evd_handle == evd;
+        return found;
+}
+
 static DAT_RETURN evd_free(DAT_EVD_HANDLE evd)
 {
+        if (is_wanted("evd_free=unless_used") && has_ep(evd))
+                return FAIL(DAT_INVALID_STATE);
         return free_object(evd, DAT_HANDLE_TYPE_EVD);
 }
 
@@ -533,6 +544,8 @@ static DAT_RETURN ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_
         if (!ep)
                 return FAIL(DAT_INVALID_HANDLE);
         *param = ep->ep;
+        if (is_wanted("ep_query=other_evd"))
+                param->connect_evd_handle = param->request_evd_handle;
         return DAT_SUCCESS;
 }
 
