@@ -13,6 +13,7 @@ from results.causes.checks import (
     keys_of_event,
     names_expected,
     refusal_of,
+    what_of_event,
 )
 from results.causes.crash_hang import key_of_crash, key_of_hang
 from results.causes.keys import Key
@@ -32,7 +33,7 @@ def keys_of_blocked(
     said = attempt.deviation
     # The call that blocked it is the first that deviates.
     if said and said.call == attempt.blocked and said.clause not in harmless:
-        yield "model", said.clause, said.call
+        yield "model", said.clause, said.call, what_of_event(said)
     # An object that a call has changed instead of refusing to may take no more.
     if said and said.grants and said.clause in broken and attempt.promise not in broken:
         yield "granted", *said.told

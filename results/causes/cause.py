@@ -2,11 +2,13 @@
 """A cause: findings that came about in one way, and its name."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from results.causes.connections import origin_of
 from results.causes.sentences import what_it_did, what_was_wrong
 from results.causes.shown import TAKING, call_of, is_of_event, last_call
+from results.causes.still_used import keeper_of
 from results.model.attempt import Attempt, Verdict, worst
 from results.model.clause import Case, Clause
 from results.model.subject import REGISTRY
@@ -19,13 +21,15 @@ _CALLS = 3
 class Cause:
     """Findings that came about in one way: `cases` in the order of the catalogue, the DAT `calls`
     in which it showed, and `what` it was in words. `blocked` are the cases that were not judged
-    because of it; it has only these where no clause about it failed.
+    because of it; it has only these where no clause about it failed. `behind` is the call that
+    broke what the others showed, where the findings tell it.
     """
 
     cases: tuple[Case, ...]
     calls: tuple[str, ...]
     what: str
     blocked: tuple[Case, ...] = ()
+    behind: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -77,15 +81,18 @@ class Cause:
 
     @property
     def _where(self) -> str:
-        """The calls. Where other calls answered what they should not, the call whose page has all
-        clauses that failed is before them.
+        """The calls. Where other calls answered what they should not, the call that broke that, or
+        whose page has all clauses that failed, is before them.
         """
-        shown = ", ".join(self.calls[:_CALLS])
-        if len(self.calls) > _CALLS:
-            shown += f" and {len(self.calls) - _CALLS} more calls"
+        calls = [call for call in self.calls if call != self.behind] or [*self.calls]
+        shown = ", ".join(calls[:_CALLS])
+        if len(calls) > _CALLS:
+            shown += f" and {len(calls) - _CALLS} more calls"
         pages = {clause.page for clause in self.clauses}
         failed = self.verdict is Verdict.FAIL and not self.is_registrys
-        if shown and failed and len(pages) == 1 and not pages & {*self.calls}:
+        if shown and self.behind and self.behind not in calls:
+            shown = f"{self.behind}, seen in {shown}"
+        elif shown and failed and len(pages) == 1 and not pages & {*self.calls}:
             shown = f"{pages.pop()}, seen in {shown}"
         return shown
 
@@ -127,4 +134,24 @@ def cause_of(cases: Sequence[Case]) -> Cause:
     calls.sort(key=lambda call: -often[call])
     what = " ".join(what_was_wrong(example).split()) if example else ""
     shown = what if len(what) <= _LONGEST else f"{what[:_LONGEST]}..."
-    return Cause(failed, tuple(calls), shown, blocked)
+    pages = {attempt.page_call for attempt in attempts}
+    return Cause(failed, tuple(calls), shown, blocked, _behind_all(attempts, pages))
+
+
+def _behind_all(attempts: Sequence[Attempt], pages: Collection[str]) -> str:
+    """The call that broke what the others of a finding showed: where most tell that, and none of
+    them another one.
+    """
+    told = Counter(_behind(attempt, pages) for attempt in attempts)
+    known = [call for call in told if call]
+    return known[0] if len(known) == 1 and told[known[0]] > told[""] else ""
+
+
+def _behind(attempt: Attempt, pages: Collection[str]) -> str:
+    """The same, by one of them; empty if it tells nothing of that. A query that tells a wrong value
+    is to blame only if a case of its own page failed by that: another call may have made it wrong.
+    """
+    told = attempt.checked_deviation or (attempt.deviation if not attempt.failed_check else None)
+    if told and told.names_value and told.call in pages:
+        return told.call
+    return keeper_of(attempt) or origin_of(attempt)[1]

@@ -17,7 +17,7 @@ from results.causes.shown import (
     is_of_event,
 )
 from results.model.attempt import Attempt
-from results.model.evidence import Call, Check
+from results.model.evidence import Call, Check, Trouble
 
 _INVALID = "DAT_INVALID_PARAMETER"
 NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
@@ -45,18 +45,24 @@ _STATUS = re.compile(r"the status is (?P<seen>DAT_DTO_\w+), not (?P<wanted>DAT_D
 _KEPT_STATUS = "DAT_DTO_SUCCESS"
 # An event that is the wrong one, by the message of a condition.
 _TELLS = re.compile(r"(DAT_CONNECTION_EVENT_\w+) tells that\b")
-_COMPLETION = "DAT_DTO_COMPLETION_EVENT"
+_COMPLETIONS = {("DAT_DTO_COMPLETION_EVENT",), ("DAT_RMR_BIND_COMPLETION_EVENT",)}
 # Calls that move no event and end nothing: an event that is missing behind one was lost by it.
 _MOVES_NOTHING = re.compile(
     r"dat_\w+_(modify|resize|set_lw|set_watermark|query|get_status|consumer_context|handle_type"
     r"|modify_cno|modify_agent|enable|disable|set_unwaitable|clear_unwaitable)"
 )
-# A later event came where an earlier one was due.
-_LATER_CAME = re.compile(r"software event \d+ came, and \d+ not before it")
+# Another event came than the one that was due.
+_ANOTHER_CAME = re.compile(
+    r"software event \d+ came, and \d+ not before it|pointer \w+, not that of software event \d+"
+)
 # A wait that had to end, as the check of its thread says it.
 ASLEEP = re.compile(r"it waits still after ")
 # What those that take events return if there is none.
 _NOTHING_TAKEN = {"dat_evd_dequeue": "DAT_QUEUE_EMPTY", "dat_evd_wait": "DAT_TIMEOUT_EXPIRED"}
+# Answers of a call that takes events, and was not refused.
+_LOOKED = {SUCCESS, *_NOTHING_TAKEN.values()}
+# The check that a thread comes back from its wait.
+_WAITER = "waiter returns"
 # What a call is seen to leave unwritten, by a check of it and by a step that needs it.
 UNWRITTEN = re.compile(r"\w+ is not written\b|DAT_SUCCESS, with a value left unwritten$")
 
@@ -97,6 +103,9 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
         yield "unwritten", call
     if back:
         yield "refused", call, back[1]
+    elif check.text == _WAITER and not attempt.page_call.endswith("_wait"):
+        # What the page's call did not end, or what kept the event from the thread.
+        yield "waits", attempt.page_call
     if OTHER_BYTES.match(check.seen):
         yield "bytes", call
     if OTHER_EP.match(check.seen):
@@ -115,6 +124,10 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
         yield "refused", call, refusal_of(check.seen)
     if (parameter := _granted_parameter(attempt, check)) and culprit:
         yield "parameter", culprit.name, parameter
+    looks = call in _NOTHING_TAKEN and SUCCESS not in check.expected
+    if looks and is_of_answer(attempt) and check.seen in _LOOKED:
+        # It was not refused, and there was an event, or none.
+        yield "looked", call, check.expected
     if is_of_answer(attempt):
         # One wrong code, with its subtype, comes from one place, whichever call it is seen in.
         known = refused and "," in check.seen and not check.seen.startswith(_SCARCE)
@@ -127,6 +140,13 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
     if check.field and culprit and not is_of_answer(attempt):
         # A flag or a number that is wrong in one field comes from one place.
         yield "value", call, check.field
+
+
+def what_of_event(said: Trouble | None) -> str:
+    """What the model found wrong of an event, without the numbers of it; empty for other calls. One
+    clause is about each field of each kind of event, and many calls lead to them.
+    """
+    return NUMBER.sub("", said.saw) if said and said.call in TAKING else ""
 
 
 def refusal_of(answer: str) -> str:
@@ -159,8 +179,11 @@ def came_undue(attempt: Attempt, check: Check) -> bool:
 
 def is_missing(check: Check) -> bool:
     """Whether a completion, or an event of a connection, did not come."""
-    missing = check.expected == (_COMPLETION,) and check.seen.startswith("no event")
-    return missing or is_missing_connection(check)
+    return is_missing_completion(check) or is_missing_connection(check)
+
+
+def is_missing_completion(check: Check) -> bool:
+    return check.expected in _COMPLETIONS and check.seen.startswith("no event")
 
 
 def names_expected(check: Check) -> tuple[str, ...]:
@@ -174,7 +197,11 @@ def _is_missing_event(check: Check, last: Call | None) -> bool:
         return last is not None and check.seen.split(",")[0] == _NOTHING_TAKEN.get(last.name)
     if check.seen.startswith("no event") and not is_missing_connection(check):
         return any(EVENT.match(name.split(" ")[0]) for name in check.expected)
-    return check.seen == "the event has not come" or _LATER_CAME.match(check.seen) is not None
+    # Its cookie or its EP tells that it is another one.
+    another = check.field == "as_64" or OTHER_EP.match(check.seen)
+    if another and last is not None and last.name in TAKING and last.ret == SUCCESS:
+        return True
+    return check.seen == "the event has not come" or _ANOTHER_CAME.match(check.seen) is not None
 
 
 def _granted_parameter(attempt: Attempt, check: Check) -> str:

@@ -4,12 +4,14 @@
 from collections.abc import Collection, Iterator
 
 from results.causes.blocked import keys_of_blocked
-from results.causes.checks import came_undue, keys_of_check
+from results.causes.checks import came_undue, keys_of_check, what_of_event
+from results.causes.connections import origin_of
 from results.causes.crash_hang import key_of_crash, key_of_hang
 from results.causes.handles import made_nothing
 from results.causes.keys import Key
 from results.causes.shown import last_call
 from results.causes.spoilt import spoiler_of
+from results.causes.still_used import keeper_of
 from results.model.attempt import Attempt, Verdict
 
 
@@ -17,6 +19,11 @@ def keys_of(attempt: Attempt, harmless: Collection[str], broken: Collection[str]
     """What another finding must share with this one, any of it, to be of the same cause. `broken`
     are the cases that were not kept.
     """
+    if keeper := keeper_of(attempt):
+        yield "still used", keeper
+    how, origin = origin_of(attempt)
+    if origin:
+        yield how, origin
     if attempt.blocked:
         yield from keys_of_blocked(attempt, harmless, broken)
         return
@@ -26,7 +33,11 @@ def keys_of(attempt: Attempt, harmless: Collection[str], broken: Collection[str]
     # tells that was not to come is another matter.
     if attempt.deviates_from and attempt.deviates_from not in harmless and not undue:
         call = attempt.deviating_call
-        yield "model", attempt.deviates_from, call.name if call else ""
+        what = what_of_event(attempt.deviation)
+        yield "model", attempt.deviates_from, call.name if call else "", what
+    if attempt.verdict is Verdict.FAIL and check is None and attempt.deviation:
+        # The model found it, where the case looked at nothing.
+        yield "told", *attempt.deviation.told
     if told := attempt.checked_deviation:
         # It is what the check looked at, whatever cases survive it.
         yield "told", *told.told

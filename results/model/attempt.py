@@ -37,6 +37,8 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict | None:
     return max(verdicts, key=_ORDER.index, default=None)
 
 
+# What one call alone tells: whichever page looks at it.
+_TOLD_BY = {"more": "dat_evd_wait"}
 _WORD = re.compile(r"\w+")
 
 
@@ -154,8 +156,11 @@ class Attempt:
         about = {*said.subject.split()}
         if not about or not about <= {*_WORD.findall(f"{self.case} {check.text} {check.seen}")}:
             return None
-        before = [c.n for c in self.calls if c.who == "case" and c.n <= check.after_call]
-        return said if before and max(before) == self.deviating else None
+        before = [c for c in self.calls if c.who == "case" and c.n <= check.after_call]
+        last = max(before, key=lambda c: c.n, default=None)
+        # The same call may have told the same value wrongly again.
+        again = last is not None and last.name == said.call and last.ret == "DAT_SUCCESS"
+        return said if last and (again or last.n == self.deviating) else None
 
     @property
     def culprits_deviation(self) -> Trouble | None:
@@ -187,6 +192,8 @@ class Attempt:
             return next((c for c in reversed(calls) if c.name == self.pending), None)
         before = [c for c in calls if c.n <= check.after_call and c.who == "case"]
         named = [call for call in before if call.name in check.text]
+        if check.field in _TOLD_BY:
+            named = [call for call in before if call.name == _TOLD_BY[check.field]] or named
         # A guard tells that something wrote where it must not, but not what did.
         if not named and self.verdict is Verdict.FAIL and check.role != "guard":
             # What a check without a call's name looks at is what the page's own call has done.

@@ -352,10 +352,16 @@ def test_an_event_that_was_not_to_come_is_of_the_call_that_led_to_it(tmp_path: P
     ]
 
 
-def test_a_completion_that_does_not_come_is_of_the_call_that_it_blocks(tmp_path: Path) -> None:
-    fails = failing("dat_ep_post_recv", 7, "no event within 8 ms", expected=[COMPLETION])
-    step = {"call": "dat_ep_post_recv", "saw": "no event within 3 ms"}
-    lost = check("event", ok=False, expected=[COMPLETION], seen="no event within 3 ms")
+@pytest.mark.parametrize(
+    ("name", "event"),
+    [("dat_ep_post_recv", COMPLETION), ("dat_rmr_bind", "DAT_RMR_BIND_COMPLETION_EVENT")],
+)
+def test_a_completion_that_does_not_come_is_of_the_call_that_it_blocks(
+    tmp_path: Path, name: str, event: str
+) -> None:
+    fails = failing(name, 7, "no event within 8 ms", expected=[event])
+    step = {"call": name, "saw": "no event within 3 ms"}
+    lost = check("event", ok=False, expected=[event], seen="no event within 3 ms")
     run = SyntheticRun(modes=(1,))
     run.case("fails", "FAIL", **fails)
     run.case("waits", "BLOCKED", reason="no event", blocked=step, checks=[lost])

@@ -210,3 +210,21 @@ def test_a_parameter_that_is_ignored_takes_invalid_values(
     ignored, other = not_changed("max_recv_iov", 7), granted(parameter, expected)
     cases = ("FAIL", ignored), ("FAIL", other)
     assert groups(tmp_path, *cases, page="dat_ep_modify") == wanted
+
+
+def test_two_things_that_are_wrong_of_events_are_two_causes(tmp_path: Path) -> None:
+    """One clause is about all of them."""
+
+    def left(name: str, line: int, what: str) -> Record:
+        why = f"case call 2, dat_evd_wait: {what} [evd_wait/event]"
+        said = deviating("evd_wait/event") | {"why": why, "n": 2}
+        told = check("event", ok=False, expected=["4"], seen="5", line=line, calls=2)
+        calls = [call(1, name), call(2, "dat_evd_wait")]
+        return {"calls": calls, "checks": [told], "oracle": said}
+
+    run = SyntheticRun(modes=(1,))
+    run.case("one", "FAIL", **left("dat_ep_post_send", 1, "of ep#1: the length is 5, not 4"))
+    run.case("two", "FAIL", **left("dat_ep_post_recv", 2, "of ep#2: too long"))
+    run.case("three", "FAIL", **left("dat_ep_create", 3, "of ep#7: the length is 2, not 3"))
+    found = sorted(cause.extent for cause in causes(load(run.write(tmp_path))))
+    assert found == ["1 clause", "2 clauses"]
