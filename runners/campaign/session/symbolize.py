@@ -25,8 +25,9 @@ from elftools.elf.sections import NoteSection, SymbolTableSection
 
 DEBUG_FILES = Path("/usr/lib/debug/.build-id")
 _FRAME = re.compile(r"(?P<module>[^()]+)\((?P<symbol>[^()+]*)\+0x(?P<offset>[0-9a-f]{1,16})\)")
-# The first question of a run waits for all the symbols to be read.
 LONGEST_S = 20
+# The first question of a process waits for all the symbols to be read: so many times longer.
+FIRST = 3
 # A busy machine may be late; debug information without an end is late each time.
 LATE_ANSWERS = 4
 MEMORY = 2 << 30
@@ -72,6 +73,7 @@ class Places:
             self._process = None
 
     def _ask(self, question: bytes) -> bytes:
+        longest = LONGEST_S if self._process else FIRST * LONGEST_S
         if self._process is None:
             paths = (str(Path(__file__).parents[3]), *filter(None, sys.path))
             self._process = subprocess.Popen(
@@ -88,7 +90,7 @@ class Places:
         with suppress(BrokenPipeError):
             asked.write(question + b"\n")
             asked.flush()
-        answer, until = b"", time.monotonic() + LONGEST_S
+        answer, until = b"", time.monotonic() + longest
         while not answer.endswith(b"\n"):
             left = max(until - time.monotonic(), 0)
             if not select.select([answered], [], [], left)[0]:
