@@ -32,6 +32,19 @@ void wish(struct test *t, struct wishes *wishes, const DAT_EP_PARAM *now)
         }
 }
 
+DAT_EP_HANDLE ep_with_wishes(struct test *t, struct wishes *wishes, struct ep_snapshot *before)
+{
+        DAT_EP_ATTR few = ep_attr_few(t);
+        DAT_EP_HANDLE ep;
+
+        wishes->all = 0;
+        wish_objects(t, wishes);
+        ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
+        *before = ep_snapshot(t, ep);
+        wish(t, wishes, &before->param);
+        return ep;
+}
+
 static void connect_to(struct test *t, DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address,
                        DAT_CONN_QUAL qual)
 {

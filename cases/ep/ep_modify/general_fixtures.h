@@ -24,6 +24,9 @@ void wish_objects(struct test *t, struct wishes *wishes);
 
 void wish(struct test *t, struct wishes *wishes, const DAT_EP_PARAM *now);
 
+/* An Unconnected EP of few means, as it is `before`, and other values for all that it can have. */
+DAT_EP_HANDLE ep_with_wishes(struct test *t, struct wishes *wishes, struct ep_snapshot *before);
+
 static const struct ep_parameter_row fixed[] = {
 #define ROW(name_)                       \
         {                                \

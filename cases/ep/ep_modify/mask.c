@@ -10,16 +10,11 @@
 
 FAMILY(ep_modify, only_requested, ep_modifiable)
 {
-        struct wishes wishes = {.all = 0};
         const struct ep_parameter *parameter = &ep_parameters[row->parameter];
-        DAT_EP_ATTR few = ep_attr_few(t);
+        struct ep_snapshot before;
+        struct wishes wishes;
+        DAT_EP_HANDLE ep = ep_with_wishes(t, &wishes, &before);
 
-        wish_objects(t, &wishes);
-
-        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
-        struct ep_snapshot before = ep_snapshot(t, ep);
-
-        wish(t, &wishes, &before.param);
         expect(dat_ep_modify(ep, parameter->field, &wishes.asked), DAT_SUCCESS);
         expect_ep_kept(t, ep, &before, parameter->field);
 }
@@ -54,15 +49,9 @@ static void expect_wish_shown(struct test *t, const struct wishes *wishes, DAT_E
 
 CASE(ep_modify, all_at_once)
 {
-        struct wishes wishes = {.all = 0};
-        DAT_EP_ATTR few = ep_attr_few(t);
-
-        wish_objects(t, &wishes);
-
-        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
-        struct ep_snapshot before = ep_snapshot(t, ep);
-
-        wish(t, &wishes, &before.param);
+        struct ep_snapshot before;
+        struct wishes wishes;
+        DAT_EP_HANDLE ep = ep_with_wishes(t, &wishes, &before);
 
         expect(dat_ep_modify(ep, wishes.all, &wishes.asked), DAT_SUCCESS);
         for (size_t i = 0; i < MODIFIABLE_COUNT; i++)
@@ -122,15 +111,10 @@ FAMILY(ep_modify, all_at_once_in, joint)
 /* What is changed outlives what `happens` to the EP, and the reset after it. */
 static void expect_outlives(struct test *t, void (*happens)(struct test *t, DAT_EP_HANDLE ep))
 {
-        struct wishes wishes = {.all = 0};
-        DAT_EP_ATTR few = ep_attr_few(t);
         struct ep_snapshot changed;
-        DAT_EP_HANDLE ep;
+        struct wishes wishes;
+        DAT_EP_HANDLE ep = ep_with_wishes(t, &wishes, &changed);
 
-        wish_objects(t, &wishes);
-        ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
-        changed = ep_snapshot(t, ep);
-        wish(t, &wishes, &changed.param);
         must(dat_ep_modify(ep, wishes.all, &wishes.asked));
         reports_as_wished(t, ep, &wishes);
         changed = ep_snapshot(t, ep);
@@ -160,15 +144,10 @@ FAMILY(ep_modify, outlives_failed_connect, failed_requests)
 /* Each two by one call, and both back by another. */
 CASE(ep_modify, every_pair)
 {
-        struct wishes wishes = {.all = 0};
-        DAT_EP_ATTR few = ep_attr_few(t);
+        struct ep_snapshot before;
+        struct wishes wishes;
+        DAT_EP_HANDLE ep = ep_with_wishes(t, &wishes, &before);
 
-        wish_objects(t, &wishes);
-
-        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
-        struct ep_snapshot before = ep_snapshot(t, ep);
-
-        wish(t, &wishes, &before.param);
         for (size_t i = 0; i < MODIFIABLE_COUNT; i++) {
                 for (size_t j = i + 1; j < MODIFIABLE_COUNT; j++) {
                         DAT_EP_PARAM_MASK both = ep_parameters[ep_modifiable[i].parameter].field |
@@ -188,16 +167,11 @@ CASE(ep_modify, every_pair)
 FAMILY(ep_modify, never_modifiable_beside_each, fixed)
 {
         const struct ep_parameter *bad = &ep_parameters[row->parameter];
-        struct wishes wishes = {.all = 0};
-        DAT_EP_ATTR few = ep_attr_few(t);
+        struct ep_snapshot before;
+        struct wishes wishes;
+        DAT_EP_HANDLE ep = ep_with_wishes(t, &wishes, &before);
         DAT_EP_PARAM_MASK asked = 0;
 
-        wish_objects(t, &wishes);
-
-        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
-        struct ep_snapshot before = ep_snapshot(t, ep);
-
-        wish(t, &wishes, &before.param);
         ep_value_set(&wishes.asked, bad, bad->other(t, ep_value(&before.param, bad)));
         for (size_t i = 0; i < MODIFIABLE_COUNT; i++) {
                 DAT_EP_PARAM_MASK good = ep_parameters[ep_modifiable[i].parameter].field;
@@ -211,16 +185,11 @@ FAMILY(ep_modify, never_modifiable_beside_each, fixed)
 /* In the other structure members stands, each time, what the EP was made with. */
 CASE(ep_modify, one_by_one)
 {
-        struct wishes wishes = {.all = 0};
-        DAT_EP_ATTR few = ep_attr_few(t);
-
-        wish_objects(t, &wishes);
-
-        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
-        struct ep_snapshot before = ep_snapshot(t, ep);
+        struct ep_snapshot before;
+        struct wishes wishes;
+        DAT_EP_HANDLE ep = ep_with_wishes(t, &wishes, &before);
         DAT_EP_PARAM_MASK changed = 0;
 
-        wish(t, &wishes, &before.param);
         for (size_t i = 0; i < MODIFIABLE_COUNT; i++) {
                 const struct ep_parameter *parameter = &ep_parameters[ep_modifiable[i].parameter];
                 DAT_EP_PARAM asked = before.param;
@@ -256,15 +225,9 @@ static void expect_structure_kept(struct test *t, DAT_EP_HANDLE ep, const struct
 
 CASE(ep_modify, structure_kept)
 {
-        struct wishes wishes = {.all = 0};
-        DAT_EP_ATTR few = ep_attr_few(t);
         struct ep_snapshot before;
-        DAT_EP_HANDLE ep;
-
-        wish_objects(t, &wishes);
-        ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
-        before = ep_snapshot(t, ep);
-        wish(t, &wishes, &before.param);
+        struct wishes wishes;
+        DAT_EP_HANDLE ep = ep_with_wishes(t, &wishes, &before);
 
         expect_structure_kept(t, ep, &wishes, DAT_SUCCESS);
         wishes.asked.ep_attr.max_request_dtos = -1;

@@ -82,15 +82,10 @@ FAMILY(ep_modify, each_undefined_flag, bits_of)
 /* Each of them beside good values of all other parameters; what those become is open (EP-13). */
 CASE(ep_modify, each_invalid_among_good)
 {
-        struct wishes wishes = {.all = 0};
-        DAT_EP_ATTR few = ep_attr_few(t);
         struct ep_snapshot before;
-        DAT_EP_HANDLE ep;
+        struct wishes wishes;
+        DAT_EP_HANDLE ep = ep_with_wishes(t, &wishes, &before);
 
-        wish_objects(t, &wishes);
-        ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
-        before = ep_snapshot(t, ep);
-        wish(t, &wishes, &before.param);
         for (size_t i = 0; i < sizeof(invalid_values) / sizeof(invalid_values[0]); i++) {
                 const struct ep_parameter *bad = &ep_parameters[invalid_values[i].parameter];
                 DAT_EP_PARAM asked = wishes.asked;

@@ -434,17 +434,22 @@ void expect_available(struct test *t, DAT_COUNT dto_count, const struct flow *fl
              ahead);
 }
 
+void expect_attributes(struct test *t, const DAT_SRQ_PARAM *before, const DAT_SRQ_PARAM *after)
+{
+        expect_that(after->ia_handle == before->ia_handle, "the SRQ is of another IA");
+        expect_that(after->pz_handle == before->pz_handle, "the SRQ is of another PZ");
+        expect_eq(after->srq_state, before->srq_state);
+        expect_eq(after->max_recv_dtos, before->max_recv_dtos);
+        expect_eq(after->max_recv_iov, before->max_recv_iov);
+        expect_eq(after->low_watermark, before->low_watermark);
+}
+
 void expect_kept(struct test *t, DAT_SRQ_HANDLE srq, const DAT_SRQ_PARAM *before)
 {
         DAT_SRQ_PARAM after = {.ia_handle = DAT_HANDLE_NULL};
 
         expect(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &after), DAT_SUCCESS);
-        expect_that(after.ia_handle == before->ia_handle, "the SRQ is of another IA");
-        expect_that(after.pz_handle == before->pz_handle, "the SRQ is of another PZ");
-        expect_eq(after.srq_state, before->srq_state);
-        expect_eq(after.max_recv_dtos, before->max_recv_dtos);
-        expect_eq(after.max_recv_iov, before->max_recv_iov);
-        expect_eq(after.low_watermark, before->low_watermark);
+        expect_attributes(t, before, &after);
         if (before->available_dto_count != DAT_VALUE_UNKNOWN)
                 expect_count(t, after.available_dto_count, before->available_dto_count);
         if (before->outstanding_dto_count != DAT_VALUE_UNKNOWN)
@@ -522,6 +527,26 @@ void expect_rest_usable(struct test *t, struct queue *queue)
         flow_send(&flow, rest);
         expect_messages(t, queue, &flow, rest);
         expect_quiet(flow.evd);
+}
+
+DAT_RETURN take_by_dequeue(DAT_EVD_HANDLE evd, DAT_COUNT there, DAT_EVENT *event)
+{
+        (void)there;
+        return dat_evd_dequeue(evd, event);
+}
+
+DAT_RETURN take_by_wait(DAT_EVD_HANDLE evd, DAT_COUNT there, DAT_EVENT *event)
+{
+        (void)there;
+        return take_by_wait_for_all(evd, 1, event);
+}
+
+/* All are there when the call returns, and it takes one of them. */
+DAT_RETURN take_by_wait_for_all(DAT_EVD_HANDLE evd, DAT_COUNT there, DAT_EVENT *event)
+{
+        DAT_COUNT more;
+
+        return dat_evd_wait(evd, 0, there, event, &more);
 }
 
 void evd_turn(struct test *t, DAT_EVD_HANDLE evd, int turn)

@@ -129,6 +129,20 @@ void flow_is_written_to(struct test *t, const struct flow *flow);
 /* Whether a posted receive has the message that the flow sent last, whole. */
 bool queue_holds_last(const struct queue *queue, const struct flow *flow);
 
+/* Calls that take one event of an EVD, of as many as are `there`. */
+DAT_RETURN take_by_dequeue(DAT_EVD_HANDLE evd, DAT_COUNT there, DAT_EVENT *event);
+DAT_RETURN take_by_wait(DAT_EVD_HANDLE evd, DAT_COUNT there, DAT_EVENT *event);
+DAT_RETURN take_by_wait_for_all(DAT_EVD_HANDLE evd, DAT_COUNT there, DAT_EVENT *event);
+
+static const struct reap_call {
+        const char *id;
+        DAT_RETURN (*take)(DAT_EVD_HANDLE evd, DAT_COUNT there, DAT_EVENT *event);
+} reap_calls[] = {
+    {"dequeue", take_by_dequeue},
+    {"wait", take_by_wait},
+    {"wait_for_all", take_by_wait_for_all},
+};
+
 /*
  * What a consumer may do to an EVD, one turn after another, and no completion there is changed by:
  * whether it was done is for other pages.
@@ -196,6 +210,9 @@ DAT_COUNT taken_ahead(struct test *t, const struct flow *flows, int count);
  */
 void expect_available(struct test *t, DAT_COUNT dto_count, const struct flow *flows, int count,
                       DAT_COUNT wanted);
+
+/* All that is no count is as it was `before`. */
+void expect_attributes(struct test *t, const DAT_SRQ_PARAM *before, const DAT_SRQ_PARAM *after);
 
 /* All that dat_srq_query tells is as it was `before`, but for counts that are not told. */
 void expect_kept(struct test *t, DAT_SRQ_HANDLE srq, const DAT_SRQ_PARAM *before);

@@ -157,38 +157,7 @@ CASE(srq_query, counts_of_many)
         }
 }
 
-static DAT_RETURN take_by_dequeue(DAT_EVD_HANDLE evd, DAT_COUNT there, DAT_EVENT *event)
-{
-        (void)there;
-        return dat_evd_dequeue(evd, event);
-}
-
-static DAT_RETURN take_by_wait(DAT_EVD_HANDLE evd, DAT_COUNT there, DAT_EVENT *event)
-{
-        DAT_COUNT more;
-
-        (void)there;
-        return dat_evd_wait(evd, 0, 1, event, &more);
-}
-
-/* All are there when the call returns, and it takes one of them. */
-static DAT_RETURN take_by_wait_for_all(DAT_EVD_HANDLE evd, DAT_COUNT there, DAT_EVENT *event)
-{
-        DAT_COUNT more;
-
-        return dat_evd_wait(evd, 0, there, event, &more);
-}
-
-static const struct taking {
-        const char *id;
-        DAT_RETURN (*take)(DAT_EVD_HANDLE evd, DAT_COUNT there, DAT_EVENT *event);
-} takings[] = {
-    {"dequeue", take_by_dequeue},
-    {"wait", take_by_wait},
-    {"wait_for_all", take_by_wait_for_all},
-};
-
-FAMILY(srq_query, outstanding_reaped_by, takings)
+FAMILY(srq_query, outstanding_reaped_by, reap_calls)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);

@@ -393,27 +393,7 @@ CASE(srq_resize, below_completed_on_changed_evd)
         }
 }
 
-static DAT_RETURN reap_by_wait(DAT_EVD_HANDLE evd, DAT_EVENT *event)
-{
-        DAT_COUNT more;
-
-        return dat_evd_wait(evd, 0, 1, event, &more);
-}
-
-static DAT_RETURN reap_by_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
-{
-        return dat_evd_dequeue(evd, event);
-}
-
-static const struct reaping {
-        const char *id;
-        DAT_RETURN (*reap)(DAT_EVD_HANDLE evd, DAT_EVENT *event);
-} reapings[] = {
-    {"wait", reap_by_wait},
-    {"dequeue", reap_by_dequeue},
-};
-
-FAMILY(srq_resize, after_reaping, reapings)
+FAMILY(srq_resize, after_reaping, reap_calls)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
@@ -422,7 +402,7 @@ FAMILY(srq_resize, after_reaping, reapings)
         queue_post(t, &queue, 4);
         flow_deliver(t, &flow, 4);
         (void)dat_srq_resize(queue.srq, 3);
-        must(row->reap(flow.evd, &event));
+        must(row->take(flow.evd, 4, &event));
 
         expect(dat_srq_resize(queue.srq, 3), DAT_SUCCESS);
         expect_refusal(t, queue.srq, 2);
