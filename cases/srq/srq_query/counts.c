@@ -296,6 +296,20 @@ FAMILY(srq_query, outstanding_at_several_eps, evds)
         expect_count(t, outstanding(t, queue.srq), 8);
 }
 
+/* An RDMA write of the remote EP is no message. */
+CASE(srq_query, counts_after_rdma_write)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_SRQ_PARAM before;
+
+        queue_post(t, &queue, 3);
+        before = srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_ALL);
+        flow_is_written_to(t, &flow);
+        settle(t);
+        expect_kept(t, queue.srq, &before);
+}
+
 /* It reports no completion, and takes receives like others. */
 CASE(srq_query, available_to_unreported_ep)
 {
@@ -698,17 +712,6 @@ static struct past had_granted_calls(struct test *t)
         return had_turns(t, CALM_TURNS, calm_turn);
 }
 
-/* By RDMA, from the peer. */
-static struct past was_written_to(struct test *t)
-{
-        struct past past = past_of(t, queue_with(t, 8), 1);
-
-        expect_posts(t, &past.queue, 3);
-        flow_is_written_to(t, &past.flows[0]);
-        past.left = 3;
-        return past;
-}
-
 /* A message that brings no notification. */
 static struct past had_unsolicited(struct test *t)
 {
@@ -841,7 +844,6 @@ static const struct history {
     {"connected_ep_freed", had_connected_ep_freed},
     {"granted_calls", had_granted_calls},
     {"failed_request", had_failed_request},
-    {"written_to", was_written_to},
     {"unsolicited", had_unsolicited},
 };
 
