@@ -10,26 +10,15 @@ void loop_private_data(unsigned char data[PRIVATE_SIZE], unsigned char first)
                 data[i] = (unsigned char)(first + 7 * i);
 }
 
-/* At the first free qualifier from a drawn one on: an RSP for an EP, or for none a PSP. */
-static DAT_RETURN listen_for(struct test *t, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep,
-                             DAT_PSP_FLAGS flags, DAT_CONN_QUAL *qual, DAT_HANDLE *made)
-{
-        DAT_CONN_QUAL first = draw(t, QUAL_COUNT);
-        DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
-
-        for (DAT_CONN_QUAL i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < QUAL_COUNT; i++) {
-                *qual = QUAL_FIRST + (first + i) % QUAL_COUNT;
-                ret = ep ? dat_rsp_create(ia(t), *qual, ep, evd, made)
-                         : dat_psp_create(ia(t), *qual, evd, flags, made);
-        }
-        return ret;
-}
-
 DAT_PSP_HANDLE loop_listen(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags,
                            DAT_CONN_QUAL *qual)
 {
-        DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-        DAT_RETURN ret = listen_for(t, evd, DAT_HANDLE_NULL, flags, qual, &psp);
+        DAT_PSP_HANDLE psp;
+        DAT_RETURN ret =
+            point_make(t,
+                       (struct point_opts){
+                           .first = QUAL_FIRST, .count = QUAL_COUNT, .evd = evd, .flags = flags},
+                       qual, &psp);
 
         if (flags == DAT_PSP_CONSUMER_FLAG && dat_is(ret, DAT_MODEL_NOT_SUPPORTED) &&
             provider_makes_all_eps(t))
@@ -39,17 +28,38 @@ DAT_PSP_HANDLE loop_listen(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS fla
         return psp;
 }
 
+DAT_RSP_HANDLE rsp_listen(struct test *t, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, DAT_CONN_QUAL *qual)
+{
+        DAT_RSP_HANDLE rsp;
+
+        must(point_make(
+            t,
+            (struct point_opts){
+                .first = QUAL_FIRST, .count = QUAL_COUNT, .evd = evd, .reserved = true, .ep = ep},
+            qual, &rsp));
+        adopt(t, DAT_HANDLE_TYPE_RSP, rsp);
+        return rsp;
+}
+
 void loop_open(struct test *t, struct loop *loop)
 {
-        DAT_RETURN ret;
-
         if (!provider_makes_all_eps(t)) {
                 loop->psp = loop_listen(t, loop->requests, DAT_PSP_CONSUMER_FLAG, &loop->qual);
                 return;
         }
-        ret = listen_for(t, loop->requests, loop->passive, DAT_PSP_CONSUMER_FLAG, &loop->qual,
-                         &loop->rsp);
-        must(ret);
+        if (!loop->passive)
+                loop->passive = ep_with(t);
+        loop->rsp = rsp_listen(t, loop->passive, loop->requests, &loop->qual);
+        disown(t, loop->rsp);
+        adopt_rsp(t, loop->rsp, loop->passive, loop->requests);
+}
+
+void loop_open_again(struct test *t, struct loop *loop)
+{
+        if (!provider_makes_all_eps(t))
+                return;
+        loop_close_rsp(t, loop);
+        must(dat_rsp_create(ia(t), loop->qual, loop->passive, loop->requests, &loop->rsp));
         adopt_rsp(t, loop->rsp, loop->passive, loop->requests);
 }
 

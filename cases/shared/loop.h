@@ -34,12 +34,19 @@ DAT_PSP_HANDLE loop_listen(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS fla
                            DAT_CONN_QUAL *qual);
 void loop_connect(struct test *t, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual);
 
+/* An RSP for the EP, at such a qualifier. */
+DAT_RSP_HANDLE rsp_listen(struct test *t, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd,
+                          DAT_CONN_QUAL *qual);
+
 /*
  * A service point at a qualifier that is drawn, for the passive EP: a PSP, or an RSP where the
  * provider makes the EPs of all PSPs itself. The handle of either, and the EP that an accept of its
- * request names. The RSP is freed when its EP has taken the request.
+ * request names. The RSP is freed when its EP has taken the request. Without a passive EP, an RSP
+ * is given a new one. loop_open_again() is for a qualifier that a loop before listened at, and
+ * whose PSP still does: an RSP takes the place of the former one.
  */
 void loop_open(struct test *t, struct loop *loop);
+void loop_open_again(struct test *t, struct loop *loop);
 DAT_HANDLE loop_point(const struct loop *loop);
 DAT_EP_HANDLE loop_named(const struct loop *loop);
 void loop_close_rsp(struct test *t, struct loop *loop);

@@ -47,7 +47,7 @@ DAT_PSP_HANDLE point_elsewhere(struct test *t, DAT_EVD_HANDLE *evd, DAT_CONN_QUA
 
         *evd = evd_with(t, .ia = other_ia(t), .qlen = 8, .flags = DAT_EVD_CR_FLAG);
         *qual = point_qual(t);
-        must(dat_psp_create(other_ia(t), *qual, *evd, DAT_PSP_CONSUMER_FLAG, &psp));
+        must(dat_psp_create(other_ia(t), *qual, *evd, psp_flags_granted(t), &psp));
         adopt(t, DAT_HANDLE_TYPE_PSP, psp);
         return psp;
 }
@@ -69,11 +69,6 @@ void expect_peer_served(struct test *t, const struct peer_place *place)
         end = peer_accept(&request, NULL, 0);
         expect_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_ESTABLISHED);
         peer_wait_connected(end);
-}
-
-static DAT_CONN_QUAL next_qual(DAT_CONN_QUAL qual)
-{
-        return QUAL_FIRST + (qual + 1 - QUAL_FIRST) % QUAL_COUNT;
 }
 
 DAT_PSP_HANDLE psp_at(struct test *t, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags)
@@ -108,16 +103,13 @@ static void handle_stored(struct test *t, const char *call, const char *page, bo
 
 DAT_PSP_HANDLE psp_new(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags, DAT_CONN_QUAL *qual)
 {
-        DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
         DAT_PSP_HANDLE psp;
 
-        poison(&psp, sizeof(psp));
-        *qual = point_qual(t);
-        for (int i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < QUAL_COUNT; i++) {
-                *qual = next_qual(*qual);
-                ret = dat_psp_create(ia(t), *qual, evd, flags, &psp);
-        }
-        expect(ret, DAT_SUCCESS);
+        expect(point_make(t,
+                          (struct point_opts){
+                              .first = QUAL_FIRST, .count = QUAL_COUNT, .evd = evd, .flags = flags},
+                          qual, &psp),
+               DAT_SUCCESS);
         handle_stored(t, "dat_psp_create", "psp_create", !is_poison(&psp, sizeof(psp)));
         adopt(t, DAT_HANDLE_TYPE_PSP, psp);
         return psp;
@@ -125,16 +117,16 @@ DAT_PSP_HANDLE psp_new(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags, 
 
 DAT_RSP_HANDLE rsp_new(struct test *t, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, DAT_CONN_QUAL *qual)
 {
-        DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
         DAT_RSP_HANDLE rsp;
 
-        poison(&rsp, sizeof(rsp));
-        *qual = point_qual(t);
-        for (int i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < QUAL_COUNT; i++) {
-                *qual = next_qual(*qual);
-                ret = dat_rsp_create(ia(t), *qual, ep, evd, &rsp);
-        }
-        expect(ret, DAT_SUCCESS);
+        expect(point_make(t,
+                          (struct point_opts){.first = QUAL_FIRST,
+                                              .count = QUAL_COUNT,
+                                              .evd = evd,
+                                              .reserved = true,
+                                              .ep = ep},
+                          qual, &rsp),
+               DAT_SUCCESS);
         handle_stored(t, "dat_rsp_create", "rsp_create", !is_poison(&rsp, sizeof(rsp)));
         adopt(t, DAT_HANDLE_TYPE_RSP, rsp);
         return rsp;
@@ -278,9 +270,12 @@ void expect_accepted_by(struct test *t, DAT_CR_HANDLE request, DAT_EP_HANDLE ep,
         expect_eq(ep_state(t, loop->active), DAT_EP_STATE_CONNECTED);
 }
 
-void expect_accepted(struct test *t, DAT_CR_HANDLE request, const struct loop *loop)
+DAT_EP_HANDLE expect_accepted(struct test *t, DAT_CR_HANDLE request, const struct loop *loop)
 {
+        if (provider_makes_all_eps(t) && !loop->rsp)
+                return expect_own_accepted(t, request, loop);
         expect_accepted_by(t, request, loop_named(loop), loop);
+        return loop->passive;
 }
 
 void expect_rejected(struct test *t, DAT_CR_HANDLE request, const struct loop *loop)
@@ -390,23 +385,23 @@ void expect_peer_messages(struct test *t, struct peer_ep *end, DAT_EP_HANDLE ep)
 
 void expect_served(struct test *t, DAT_PSP_HANDLE psp, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd)
 {
-        struct loop asks = loop_new(t);
-
-        loop_connect(t, asks.active, qual);
-        expect_accepted(t, expect_request(t, evd, psp, qual), &asks);
+        expect_served_by(t, psp, qual, evd, psp_flags_granted(t));
 }
 
 void expect_served_by(struct test *t, DAT_PSP_HANDLE psp, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd,
                       DAT_PSP_FLAGS flags)
 {
         struct loop asks = {.active = ep_with(t)};
+        DAT_CR_HANDLE request;
 
-        if (flags == DAT_PSP_CONSUMER_FLAG) {
-                expect_served(t, psp, qual, evd);
-                return;
-        }
+        if (flags == DAT_PSP_CONSUMER_FLAG)
+                asks.passive = ep_with(t);
         loop_connect(t, asks.active, qual);
-        expect_own_accepted(t, expect_request(t, evd, psp, qual), &asks);
+        request = expect_request(t, evd, psp, qual);
+        if (flags == DAT_PSP_CONSUMER_FLAG)
+                expect_accepted_by(t, request, asks.passive, &asks);
+        else
+                expect_own_accepted(t, request, &asks);
 }
 
 void expect_refused(struct test *t, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd)

@@ -75,9 +75,11 @@ DAT_EP_HANDLE request_ep(struct test *t, DAT_CR_HANDLE request);
 
 /*
  * The request is accepted with the loop's passive EP, or with the one that came with it, and both
- * ends are Connected; or it is rejected, and the active EP gets that event.
+ * ends are Connected; or it is rejected, and the active EP gets that event. A PSP of a provider
+ * that makes the EPs of all PSPs has sent one: the loop's passive EP is not used then. Returns the
+ * EP that has accepted.
  */
-void expect_accepted(struct test *t, DAT_CR_HANDLE request, const struct loop *loop);
+DAT_EP_HANDLE expect_accepted(struct test *t, DAT_CR_HANDLE request, const struct loop *loop);
 void expect_accepted_by(struct test *t, DAT_CR_HANDLE request, DAT_EP_HANDLE ep,
                         const struct loop *loop);
 void expect_rejected(struct test *t, DAT_CR_HANDLE request, const struct loop *loop);
@@ -106,7 +108,10 @@ void expect_in_order(struct test *t, DAT_EP_HANDLE from, DAT_EP_HANDLE to, const
 /* A message comes from the peer's end, and one goes there. */
 void expect_peer_messages(struct test *t, struct peer_ep *end, DAT_EP_HANDLE ep);
 
-/* A request for the PSP comes to its EVD, with an EP as its flags say, and becomes a connection. */
+/*
+ * A request for the PSP comes to its EVD, with an EP as its flags say, and becomes a connection;
+ * without the flags they are those of psp_flags_granted().
+ */
 void expect_served(struct test *t, DAT_PSP_HANDLE psp, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd);
 void expect_served_by(struct test *t, DAT_PSP_HANDLE psp, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd,
                       DAT_PSP_FLAGS flags);

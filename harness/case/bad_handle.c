@@ -30,16 +30,16 @@ static DAT_HANDLE make_service_point(struct test *t, enum object_kind kind)
         DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_CR_FLAG);
         DAT_EP_HANDLE ep = kind == OBJECT_RSP ? ep_with(t) : DAT_HANDLE_NULL;
         DAT_HANDLE made = DAT_HANDLE_NULL;
-        DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
-        DAT_CONN_QUAL first = draw(t, CONN_QUAL_COUNT);
+        DAT_CONN_QUAL qual = 0;
+        DAT_RETURN ret = point_make(t,
+                                    (struct point_opts){.first = CONN_QUAL_FIRST,
+                                                        .count = CONN_QUAL_COUNT,
+                                                        .evd = evd,
+                                                        .flags = psp_flags_granted(t),
+                                                        .reserved = kind == OBJECT_RSP,
+                                                        .ep = ep},
+                                    &qual, &made);
 
-        for (DAT_CONN_QUAL i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < CONN_QUAL_COUNT; i++) {
-                DAT_CONN_QUAL qual = CONN_QUAL_FIRST + (first + i) % CONN_QUAL_COUNT;
-
-                ret = kind == OBJECT_RSP
-                          ? dat_rsp_create(t->ia, qual, ep, evd, &made)
-                          : dat_psp_create(t->ia, qual, evd, DAT_PSP_CONSUMER_FLAG, &made);
-        }
         arrange(ret);
         object_add(t, kind, made);
         return made;

@@ -137,6 +137,21 @@ struct ep_opts {
 DAT_EP_HANDLE ep_make(struct test *t, struct ep_opts opts);
 #define ep_with(t_, ...) ep_make((t_), (struct ep_opts){__VA_ARGS__})
 
+struct point_opts {
+        DAT_CONN_QUAL first; /* qualifier of a range of */
+        uint32_t count;      /* so many */
+        DAT_EVD_HANDLE evd;
+        DAT_PSP_FLAGS flags; /* of a PSP; or of an RSP: */
+        bool reserved;
+        DAT_EP_HANDLE ep;
+};
+/*
+ * A service point at the first free qualifier from a drawn one of the range on. Returns what the
+ * last call returned; the handle was poison before. The point is not put on the list.
+ */
+DAT_RETURN point_make(struct test *t, struct point_opts opts, DAT_CONN_QUAL *qual,
+                      DAT_HANDLE *point);
+
 /* The EVDs that an EP of ep_with() reports to. */
 DAT_EVD_HANDLE ep_recv_evd(struct test *t, DAT_EP_HANDLE ep);
 /* The PZ and the SRQ, or null, that ep_with() gave the EP; false if it did not make the EP. */

@@ -30,17 +30,18 @@ static const char *state_name(DAT_EP_STATE state)
 static struct object *listen_by(struct test *t, DAT_EP_HANDLE ep, DAT_PSP_FLAGS flags)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .qlen = CR_QLEN, .flags = DAT_EVD_CR_FLAG);
-        DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
         DAT_HANDLE made = DAT_HANDLE_NULL;
         struct object *point;
-        DAT_CONN_QUAL first = draw(t, CONN_QUAL_COUNT);
         DAT_CONN_QUAL qual = 0;
+        DAT_RETURN ret = point_make(t,
+                                    (struct point_opts){.first = CONN_QUAL_FIRST,
+                                                        .count = CONN_QUAL_COUNT,
+                                                        .evd = evd,
+                                                        .flags = flags,
+                                                        .reserved = ep != DAT_HANDLE_NULL,
+                                                        .ep = ep},
+                                    &qual, &made);
 
-        for (uint32_t i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < CONN_QUAL_COUNT; i++) {
-                qual = CONN_QUAL_FIRST + (first + i) % CONN_QUAL_COUNT;
-                ret = ep ? dat_rsp_create(t->ia, qual, ep, evd, &made)
-                         : dat_psp_create(t->ia, qual, evd, flags, &made);
-        }
         arrange(ret);
         point = object_add(t, ep ? OBJECT_RSP : OBJECT_PSP, made);
         point->ep = ep;

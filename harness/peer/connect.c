@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Commands that listen, connect, accept, reject and disconnect. */
+/* Commands that connect, accept, reject and disconnect. */
 #include "peer/peer_conn.h"
 
 #include <stdlib.h>
@@ -10,55 +10,11 @@
 #include "peer/hex.h"
 #include "peer/peer.h"
 
-#define CONNECT_QLEN    8
-#define CR_QLEN         128
-#define RECV_QLEN       256
-#define REQUEST_QLEN    64
-#define RECV_DTOS       256
-#define READS           4
-#define CONN_QUAL_FIRST 22000
-
-json_t *peer_do_listen(struct peer_process *process, const json_t *command)
-{
-        struct point *point = &process->points[process->point_count];
-        DAT_CONN_QUAL first = (DAT_CONN_QUAL)peer_number(command, "from");
-        DAT_RETURN ret;
-
-        if (process->point_count == POINTS_MAX)
-                return peer_no("no more than %d qualifiers", POINTS_MAX);
-        if (!process->cr_evd)
-                TRY(dat_evd_create, process->ia, peer_at_most(process->attr.max_evd_qlen, CR_QLEN),
-                    DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &process->cr_evd);
-        for (DAT_CONN_QUAL i = 0; i < PEER_CONN_QUALS; i++) {
-                point->qual = CONN_QUAL_FIRST + (first + i) % PEER_CONN_QUALS;
-                ret = dat_psp_create(process->ia, point->qual, process->cr_evd,
-                                     DAT_PSP_CONSUMER_FLAG, &point->psp);
-                if (dat_is(ret, DAT_SUCCESS)) {
-                        process->point_count++;
-                        return json_pack("{s:b s:s s:I}", "ok", 1, "address", process->address,
-                                         "qual", (json_int_t)point->qual);
-                }
-                if (!dat_is(ret, DAT_CONN_QUAL_IN_USE) && !dat_is(ret, DAT_CONN_QUAL_UNAVAILABLE))
-                        return peer_no_call("dat_psp_create", ret);
-        }
-        return peer_no("no connection qualifier is free");
-}
-
-json_t *peer_do_stop_listening(struct peer_process *process, const json_t *command)
-{
-        DAT_CONN_QUAL qual = (DAT_CONN_QUAL)peer_number(command, "qual");
-
-        for (int i = 0; i < process->point_count; i++) {
-                struct point *point = &process->points[i];
-
-                if (!point->psp || point->qual != qual)
-                        continue;
-                TRY(dat_psp_free, point->psp);
-                point->psp = DAT_HANDLE_NULL;
-                return peer_yes();
-        }
-        return peer_no("no qualifier %llu is listened at", (unsigned long long)qual);
-}
+#define CONNECT_QLEN 8
+#define RECV_QLEN    256
+#define REQUEST_QLEN 64
+#define RECV_DTOS    256
+#define READS        4
 
 /*
  * Any EP of the case may read from the peer. The peer's own EPs may read only if the command says
@@ -83,9 +39,7 @@ static json_t *make_ep(struct peer_process *process, struct peer_conn *conn, DAT
         return NULL;
 }
 
-/* A connection with an EP; or NULL, and the answer that says why not. */
-static struct peer_conn *new_conn(struct peer_process *process, const json_t *command,
-                                  json_t **refusal)
+struct peer_conn *peer_conn_new(struct peer_process *process, DAT_COUNT reads, json_t **refusal)
 {
         struct peer_conn *conn = NULL;
 
@@ -95,10 +49,17 @@ static struct peer_conn *new_conn(struct peer_process *process, const json_t *co
                 *refusal = peer_no("no more than %d connections", CONNS_MAX);
                 return NULL;
         }
+        conn->number = process->conn_count;
         process->conns[process->conn_count++] = conn;
-        *refusal = make_ep(process, conn, (DAT_COUNT)peer_number(command, "reads"));
+        *refusal = make_ep(process, conn, reads);
         conn->made_ns = now_ns();
         return *refusal ? NULL : conn;
+}
+
+static struct peer_conn *new_conn(struct peer_process *process, const json_t *command,
+                                  json_t **refusal)
+{
+        return peer_conn_new(process, (DAT_COUNT)peer_number(command, "reads"), refusal);
 }
 
 /* The private data that the case gave with the command, and its size. */
@@ -133,7 +94,7 @@ json_t *peer_do_request(struct peer_process *process, const json_t *command)
             (DAT_CONN_QUAL)peer_number(command, "qual"),
             (DAT_TIMEOUT)peer_number(command, "timeout"), size, size ? bytes : NULL,
             DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
-        return json_pack("{s:b s:i}", "ok", 1, "ep", process->conn_count - 1);
+        return json_pack("{s:b s:i}", "ok", 1, "ep", conn->number);
 }
 
 json_t *peer_do_give_up(struct peer_process *process, const json_t *command)
@@ -226,7 +187,7 @@ json_t *peer_do_take_request(struct peer_process *process, const json_t *command
                 return refusal;
         arrival = &event.event_data.cr_arrival_event_data;
         TRY(dat_cr_query, arrival->cr_handle, DAT_CR_FIELD_ALL, &param);
-        process->requests[process->request_count++] = arrival->cr_handle;
+        process->requests[process->request_count++] = peer_request_of(process, &event);
         address_text(param.remote_ia_address_ptr, address, sizeof(address));
         return json_pack("{s:b s:i s:I s:s s:I s:i s:o}", "ok", 1, "cr", process->request_count - 1,
                          "qual", (json_int_t)arrival->conn_qual, "address", address, "port",
@@ -234,20 +195,29 @@ json_t *peer_do_take_request(struct peer_process *process, const json_t *command
                          "private", private_data_json(param.private_data, param.private_data_size));
 }
 
-/* The request that the command names, which it is to answer; or NULL and the refusal. */
-static DAT_CR_HANDLE answered(struct peer_process *process, const json_t *command, json_t **refusal)
+/* The request that the command names, which it is to answer; without one also the refusal. */
+static struct peer_request answered(struct peer_process *process, const json_t *command,
+                                    json_t **refusal)
 {
         long long at = peer_number(command, "cr");
-        DAT_CR_HANDLE request = DAT_HANDLE_NULL;
+        struct peer_request request = {.cr = DAT_HANDLE_NULL};
 
         *refusal = NULL;
         if (at >= 0 && at < process->request_count) {
                 request = process->requests[at];
-                process->requests[at] = DAT_HANDLE_NULL;
+                process->requests[at].cr = DAT_HANDLE_NULL;
         }
-        if (!request)
+        if (!request.cr)
                 *refusal = peer_no("there is no request %lld to be answered", at);
         return request;
+}
+
+/* The accept names no EP if the request is an RSP's: it has that one's. */
+static DAT_RETURN accept_by(const struct peer_request *request, struct peer_conn *conn,
+                            DAT_COUNT size, DAT_PVOID data)
+{
+        conn->made_ns = now_ns();
+        return dat_cr_accept(request->cr, request->conn ? DAT_HANDLE_NULL : conn->ep, size, data);
 }
 
 json_t *peer_do_accept_request(struct peer_process *process, const json_t *command)
@@ -255,27 +225,37 @@ json_t *peer_do_accept_request(struct peer_process *process, const json_t *comma
         unsigned char bytes[PEER_PRIVATE_MAX];
         DAT_COUNT size = parse_private_data(command, bytes);
         json_t *refusal;
-        DAT_CR_HANDLE request = answered(process, command, &refusal);
-        struct peer_conn *conn;
+        struct peer_request request = answered(process, command, &refusal);
+        struct peer_conn *conn = request.conn;
+        DAT_RETURN ret;
 
-        if (!request)
+        if (!request.cr)
                 return refusal;
-        conn = new_conn(process, command, &refusal);
+        if (!conn)
+                conn = new_conn(process, command, &refusal);
         if (!conn)
                 return refusal;
-        TRY(dat_cr_accept, request, conn->ep, size, size ? bytes : NULL);
-        return json_pack("{s:b s:i}", "ok", 1, "ep", process->conn_count - 1);
+        ret = accept_by(&request, conn, size, size ? bytes : NULL);
+        if (!dat_is(ret, DAT_SUCCESS))
+                return peer_no_call("dat_cr_accept", ret);
+        refusal = peer_request_over(process, &request);
+        return refusal ? refusal : json_pack("{s:b s:i}", "ok", 1, "ep", conn->number);
+}
+
+static json_t *reject(struct peer_process *process, const struct peer_request *request)
+{
+        TRY(dat_cr_reject, request->cr);
+        return peer_request_over(process, request);
 }
 
 json_t *peer_do_reject(struct peer_process *process, const json_t *command)
 {
         json_t *refusal;
-        DAT_CR_HANDLE request = answered(process, command, &refusal);
+        struct peer_request request = answered(process, command, &refusal);
 
-        if (!request)
-                return refusal;
-        TRY(dat_cr_reject, request);
-        return peer_yes();
+        if (request.cr)
+                refusal = reject(process, &request);
+        return refusal ? refusal : peer_yes();
 }
 
 json_t *peer_do_wait_connected(struct peer_process *process, const json_t *command)
@@ -308,7 +288,7 @@ static bool is_the_cases(const json_t *command, DAT_CR_HANDLE request)
 
 /* The next request of the case; `strangers` counts those of others, which are rejected. */
 static json_t *next_of_the_case(struct peer_process *process, const json_t *command,
-                                DAT_CR_HANDLE *request, int *strangers)
+                                struct peer_request *request, int *strangers)
 {
         DAT_EVENT event = {.evd_handle = DAT_HANDLE_NULL};
 
@@ -324,10 +304,12 @@ static json_t *next_of_the_case(struct peer_process *process, const json_t *comm
                                       json_string_value(json_object_get(refusal, "why"))));
                 if (refusal)
                         return refusal;
-                *request = event.event_data.cr_arrival_event_data.cr_handle;
-                if (is_the_cases(command, *request))
+                *request = peer_request_of(process, &event);
+                if (is_the_cases(command, request->cr))
                         return NULL;
-                TRY(dat_cr_reject, *request);
+                refusal = reject(process, request);
+                if (refusal)
+                        return refusal;
         }
         return peer_no("strangers have asked at the peer's port %d times", *strangers);
 }
@@ -355,32 +337,50 @@ json_t *peer_do_show(struct peer_process *process, const json_t *command)
         return refusal ? refusal : peer_yes();
 }
 
+/* The connection is accepted and Connected, or the answer says why it is not. */
+static json_t *accept_next(struct peer_process *process, const json_t *command,
+                           const struct peer_request *request, struct peer_conn *conn)
+{
+        DAT_RETURN ret = accept_by(request, conn, 0, NULL);
+        DAT_EVENT event;
+        json_t *refusal;
+        json_t *better;
+
+        if (!dat_is(ret, DAT_SUCCESS))
+                return peer_no_call("dat_cr_accept", ret);
+        refusal = peer_await(process, conn->connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
+        if (!refusal)
+                return peer_request_over(process, request);
+        if (!json_is_true(json_object_get(command, "look")))
+                return refusal;
+        better = in_vain("dat_cr_accept", conn);
+        if (better)
+                json_decref(refusal);
+        return better ? better : refusal;
+}
+
+/* An RSP's request has its connection; for another one it is made before the request comes. */
 json_t *peer_do_accept(struct peer_process *process, const json_t *command)
 {
-        json_t *refusal;
-        struct peer_conn *conn = new_conn(process, command, &refusal);
-        DAT_CR_HANDLE request;
-        DAT_EVENT event;
+        struct peer_request request = {.cr = DAT_HANDLE_NULL};
+        struct peer_conn *conn = NULL;
+        json_t *refusal = NULL;
         int strangers;
 
+        if (!json_is_true(json_object_get(command, "rsp")))
+                conn = new_conn(process, command, &refusal);
+        if (!refusal)
+                refusal = next_of_the_case(process, command, &request, &strangers);
+        if (refusal)
+                return refusal;
         if (!conn)
-                return refusal;
-        refusal = next_of_the_case(process, command, &request, &strangers);
+                conn = request.conn;
+        if (!conn)
+                return peer_no("a request has come, and no RSP waits for one");
+        refusal = accept_next(process, command, &request, conn);
         if (refusal)
                 return refusal;
-        TRY(dat_cr_accept, request, conn->ep, 0, NULL);
-        refusal = peer_await(process, conn->connect_evd, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
-        if (refusal && json_is_true(json_object_get(command, "look"))) {
-                json_t *better = in_vain("dat_cr_accept", conn);
-
-                if (better)
-                        json_decref(refusal);
-                return better ? better : refusal;
-        }
-        if (refusal)
-                return refusal;
-        return json_pack("{s:b s:i s:i}", "ok", 1, "ep", process->conn_count - 1, "strangers",
-                         strangers);
+        return json_pack("{s:b s:i s:i}", "ok", 1, "ep", conn->number, "strangers", strangers);
 }
 
 json_t *peer_do_disconnect(struct peer_process *process, const json_t *command)

@@ -39,7 +39,8 @@ struct peer {
         bool accepting;       /* the peer is to answer that it has accepted */
         int accepted;         /* the end that did so last on command, or -1 */
         int asking;           /* the end that connected last, or -1 */
-        bool listening;
+        bool listened;        /* at any qualifier */
+        bool listening;       /* at this one, for what fixtures ask: */
         struct peer_place place;
         DAT_COUNT reads_out;
         unsigned char token[PEER_TOKEN];      /* that the case's requests carry, and */
@@ -201,13 +202,6 @@ static _Noreturn void peer_gone(struct peer *peer, const char *what)
         test_end(peer->t, VERDICT_ERROR, "%s: the peer has ended (%s)", what, reason);
 }
 
-/* A peer accepts with EPs of its own, which a provider may not let it do at a PSP. */
-static bool has_no_psp(struct test *t, const char *call, const char *ret)
-{
-        return call && strcmp(call, "dat_psp_create") == 0 &&
-               strcmp(ret, "DAT_MODEL_NOT_SUPPORTED") == 0 && provider_makes_all_eps(t);
-}
-
 /* What the peer could not do is the provider's failure where the peer names a call. */
 static _Noreturn void peer_refused(struct peer *peer, const json_t *data, const char *what)
 {
@@ -218,8 +212,6 @@ static _Noreturn void peer_refused(struct peer *peer, const json_t *data, const 
                 accepts_must_show(peer->t, true);
         if (call && strcmp(what, "take_request") == 0)
                 connects_must_show(peer->t, true);
-        if (has_no_psp(peer->t, call, text_of(data, "ret", "")))
-                unsupported(peer->t, "ep_creator: the peer has no PSP for EPs of its own");
         if (call)
                 step_failed(peer->t, STEP_SITE_(peer->t), call, text_of(data, "ret", why),
                             "the peer could not %s: %s", what, why);
@@ -340,12 +332,14 @@ struct peer_place peer_listen(struct peer *peer)
         json_t *data;
 
         post(peer, "data",
-             json_pack("{s:s s:I}", "do", "listen", "from",
-                       (json_int_t)draw(peer->t, PEER_CONN_QUALS)));
+             json_pack("{s:s s:I s:b s:i}", "do", "listen", "from",
+                       (json_int_t)draw(peer->t, PEER_CONN_QUALS), "rsp",
+                       provider_makes_all_eps(peer->t), "reads", (int)peer->reads_out));
         data = answer(peer, answer_ms(peer), "listen");
         parse_address(peer, text_of(data, "address", ""), &place.address);
         place.qual = (DAT_CONN_QUAL)json_integer_value(json_object_get(data, "qual"));
         json_decref(data);
+        peer->listened = true;
         return place;
 }
 
@@ -365,7 +359,13 @@ static void listen_once(struct peer *peer)
 
 void peer_reads(struct peer *peer, DAT_COUNT reads_out)
 {
+        bool changed = peer->reads_out != reads_out;
+
         peer->reads_out = reads_out;
+        /* The EPs of its RSPs are made already. */
+        if (changed && peer->listened && provider_makes_all_eps(peer->t))
+                obey(peer, json_pack("{s:s s:i}", "do", "reads", "reads", (int)reads_out),
+                     answer_ms(peer));
 }
 
 /* An end by the number that the peer's answer gives it. */
@@ -391,8 +391,9 @@ static void accept_next(struct peer *peer)
         listen_once(peer);
         peer->accepting = true;
         post(peer, "data",
-             json_pack("{s:s s:i s:b s:o}", "do", "accept", "reads", (int)peer->reads_out, "look",
-                       may_look(peer), "token", hex_json(peer->token, (size_t)peer->token_size)));
+             json_pack("{s:s s:i s:b s:b s:o}", "do", "accept", "reads", (int)peer->reads_out,
+                       "rsp", provider_makes_all_eps(peer->t), "look", may_look(peer), "token",
+                       hex_json(peer->token, (size_t)peer->token_size)));
 }
 
 /* The peer's answer that it has accepted, and how many others wanted that port. */
@@ -474,6 +475,9 @@ void peer_leave_asking(struct peer *peer, DAT_EP_HANDLE ep)
 {
         struct test *t = peer->t;
 
+        /* An RSP takes one request, and more may be left. */
+        if (provider_makes_all_eps(t))
+                peer->listening = false;
         listen_once(peer);
         arrange(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&peer->place.address, peer->place.qual,
                                DAT_TIMEOUT_INFINITE, peer->token_size, token_of(peer),

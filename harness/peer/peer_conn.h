@@ -47,6 +47,7 @@ struct posted_recv {
 
 /* A connection of the peer: its EP, and what is under way on it. */
 struct peer_conn {
+        int number; /* by which the case names it */
         DAT_EP_HANDLE ep;
         DAT_EVD_HANDLE recv_evd;
         DAT_EVD_HANDLE request_evd;
@@ -55,13 +56,24 @@ struct peer_conn {
         char failure[160]; /* of a send, until it is asked for */
         struct posted_recv recvs[RECVS_MAX];
         int recv_count;
-        uint64_t made_ns; /* its EP; the call that connects it follows */
+        uint64_t made_ns; /* its EP, or its accept; the call that connects it follows */
 };
 
-/* A qualifier that is listened at. */
+/* A qualifier that is listened at: by a PSP, or by one RSP after another. */
 struct point {
-        DAT_PSP_HANDLE psp; /* null again when it is no more */
+        DAT_HANDLE handle; /* null if there is no such object now */
         DAT_CONN_QUAL qual;
+        bool reserved;          /* by RSPs, and for these: */
+        struct peer_conn *conn; /* whose EP takes the next request; NULL after it has come */
+        DAT_COUNT reads;        /* of that EP */
+        bool closed;            /* on command */
+};
+
+/* A request that has come. One that came by an RSP has that one's EP. */
+struct peer_request {
+        DAT_CR_HANDLE cr; /* null again when it is answered */
+        struct point *point;
+        struct peer_conn *conn;
 };
 
 struct peer_process {
@@ -73,7 +85,7 @@ struct peer_process {
         DAT_EVD_HANDLE cr_evd; /* of all points; made with the first */
         struct point points[POINTS_MAX];
         int point_count;
-        DAT_CR_HANDLE requests[REQUESTS_MAX]; /* null again when they are answered */
+        struct peer_request requests[REQUESTS_MAX];
         int request_count;
         DAT_EVENT pending; /* a request that has been seen, and not been taken */
         bool has_pending;
@@ -123,6 +135,16 @@ json_t *peer_await(const struct peer_process *process, DAT_EVD_HANDLE evd, DAT_E
                    DAT_EVENT *event);
 const char *peer_event_name(const DAT_EVENT *event);
 
+/*
+ * A connection with a new EP, which may have `reads` RDMA reads under way; or NULL, and the answer
+ * that says why there is none.
+ */
+struct peer_conn *peer_conn_new(struct peer_process *process, DAT_COUNT reads, json_t **refusal);
+
+/* The request of an event; and after its answer, when its point is to have another one. */
+struct peer_request peer_request_of(struct peer_process *process, const DAT_EVENT *event);
+json_t *peer_request_over(struct peer_process *process, const struct peer_request *request);
+
 /* Maps and registers `length` bytes. Returns NULL, or the answer that says why it cannot. */
 json_t *peer_register(const struct peer_process *process, size_t length, unsigned char **memory,
                       DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context);
@@ -143,6 +165,7 @@ typedef json_t *peer_command(struct peer_process *process, const json_t *command
 
 peer_command peer_do_listen;
 peer_command peer_do_stop_listening;
+peer_command peer_do_reads;
 peer_command peer_do_request;
 peer_command peer_do_give_up;
 peer_command peer_do_port;

@@ -128,6 +128,7 @@ static json_t *obey(struct peer_process *process, const json_t *command)
             {"disconnect", peer_do_disconnect, true},
             {"wait_disconnected", peer_do_wait_disconnected, true},
             {"stop_listening", peer_do_stop_listening, false},
+            {"reads", peer_do_reads, false},
             {"take_request", peer_do_take_request, false},
             {"has_request", peer_do_has_request, false},
             {"accept_request", peer_do_accept_request, false},
