@@ -5,8 +5,8 @@ import argparse
 import re
 from typing import TYPE_CHECKING, Any
 
-from results.errors import InputError
-from runners.checkout import Checkout
+from results.errors import InputError, RunnerError
+from runners.checkout import DEFAULT_API, Checkout
 from runners.fabric import GUEST_DEVICES
 from runners.names import nearest
 
@@ -86,6 +86,24 @@ def fabric_of(
     return fabric, fabric.settings(
         Wish(cpus=options.cpus, device=options.device, kernel=options.kernel)
     )
+
+
+def check_variant(name: str, checkout: Checkout) -> None:
+    """Raise InputError where there is no such variant for the checkout's API."""
+    from faults.rows import RowError, load_variants
+
+    if checkout.api != DEFAULT_API:
+        raise InputError(f"--variant wraps providers of DAT {DEFAULT_API} only")
+    try:
+        variants = load_variants(sorted(checkout.faults.rglob("*.toml")))
+    except RowError as error:
+        raise RunnerError(str(error)) from error
+    names = [variant.name for variant in variants]
+    if name not in names:
+        raise InputError(
+            f"no variant is called {name!r}"
+            + (nearest(name, names) or f"; there is: {', '.join(names)}")
+        )
 
 
 def walk_seconds(text: str) -> float:

@@ -14,6 +14,7 @@ from runners.commands import (
     add_device,
     add_kernel,
     add_patience,
+    check_variant,
     walk_seconds,
 )
 from runners.names import nearest
@@ -234,7 +235,7 @@ def check_options(options: argparse.Namespace, checkout: Checkout) -> None:
         raise InputError("--waived-ok says what waived findings count for: give --waivers too")
     assumed_features(options.assumed)
     if options.variant is not None:
-        _check_variant(options.variant, checkout)
+        check_variant(options.variant, checkout)
 
 
 def assumed_features(words: Sequence[str]) -> dict[str, bool]:
@@ -254,24 +255,6 @@ def assumed_features(words: Sequence[str]) -> dict[str, bool]:
         if said.setdefault(feature, value == "1") != (value == "1"):
             raise InputError(f"--assume: {feature} cannot be there and be absent")
     return said
-
-
-def _check_variant(name: str, checkout: Checkout) -> None:
-    """Raise InputError where there is no such variant for the checkout's API."""
-    from faults.rows import RowError, load_variants
-
-    if checkout.api != DEFAULT_API:
-        raise InputError(f"--variant wraps providers of DAT {DEFAULT_API} only")
-    try:
-        variants = load_variants(sorted(checkout.faults.rglob("*.toml")))
-    except RowError as error:
-        raise RunnerError(str(error)) from error
-    names = [variant.name for variant in variants]
-    if name not in names:
-        raise InputError(
-            f"no variant is called {name!r}"
-            + (nearest(name, names) or f"; there is: {', '.join(names)}")
-        )
 
 
 def modes_of(options: argparse.Namespace, most: int) -> Sequence[int]:

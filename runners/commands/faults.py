@@ -19,6 +19,7 @@ from runners.commands import (
     add_device,
     add_kernel,
     add_patience,
+    check_variant,
     fabric_of,
 )
 
@@ -55,6 +56,11 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument("--provider", type=Path, metavar="LIB", help="the provider to wrap")
     parser.add_argument(
         "--ia-params", metavar="STR", help="its ia_params (default: the host's device)"
+    )
+    parser.add_argument(
+        "--variant",
+        metavar="NAME",
+        help="wrap it in a provider that differs in what the pages leave open, and break that one",
     )
     parser.add_argument("--fabric", default="vm", metavar="NAME", help="default: vm")
     parser.add_argument(
@@ -96,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the mutants that the command line describes; the exit code."""
     from runners.campaign.mutation import campaign as mutation
     from runners.campaign.plan.plan import load_cases
-    from runners.campaign.plan.subject import from_library
+    from runners.campaign.plan.subject import from_library, varied
     from runners.interrupts import Interrupts
 
     checkout: Checkout = options.checkout
@@ -112,14 +118,18 @@ def run(options: argparse.Namespace) -> int:
             print(f"{fault.id}  [{fault.clause or fault.case}]  {fault.text}{by}")
         return 0
     fabric.require()
+    subject = from_library(
+        _built(options.provider or checkout.reference_provider),
+        options.ia_params or fabric.ia_params(settings),
+    )
+    if options.variant is not None:
+        check_variant(options.variant, checkout)
+        subject = varied(subject, _built(checkout.faulty_provider), options.variant)
     name = f"faults-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     order = mutation.Order(
         run=name,
         command=options.command_line,
-        subject=from_library(
-            _built(options.provider or checkout.reference_provider),
-            options.ia_params or fabric.ia_params(settings),
-        ),
+        subject=subject,
         catalogue=catalogue,
         cases=cases,
         rows=rows,

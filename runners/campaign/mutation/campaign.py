@@ -513,6 +513,7 @@ def _run_record(checkout: Checkout, order: Order) -> Record:
         "patience": order.patience,
         "suite": {"version": VERSION, "commit": commit, "dirty": dirty},
         "subject": {"library": order.subject.library, "sha256": order.subject.sha256},
+        **({"variant": order.subject.variant} if order.subject.variant else {}),
         "wrapper": {
             "library": str(wrapper),
             "sha256": hashlib.sha256(wrapper.read_bytes()).hexdigest(),
