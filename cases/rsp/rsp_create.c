@@ -8,11 +8,12 @@
 
 #include <string.h>
 
-#define TOGETHER 4
-#define LOOKS    300 /* for an answer; each lasts as long as settle_briefly() */
-#define THREADS  3
-#define ROW      8 /* RSPs that a thread makes in a row */
-#define MET      1 /* round that met is enough */
+#define TOGETHER    4
+#define PLACES_MOST 64
+#define LOOKS       300 /* for an answer; each lasts as long as settle_briefly() */
+#define THREADS     3
+#define ROW         8 /* RSPs that a thread makes in a row */
+#define MET         1 /* round that met is enough */
 
 static const struct maker {
         const char *id;
@@ -255,11 +256,11 @@ static void reuse_active(struct test *t, struct loop *loop)
         struct loop back = {.active = loop->passive, .passive = ep_with(t)};
 
         back.requests = request_evd(t);
-        back.psp = psp_new(t, back.requests, DAT_PSP_CONSUMER_FLAG, &back.qual);
+        loop_open(t, &back);
         expect(dat_ep_connect(back.active, ia_address(t), back.qual, event_timeout(t), 0, NULL,
                               DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
                DAT_SUCCESS);
-        back.request = expect_request(t, back.requests, back.psp, back.qual);
+        back.request = expect_request(t, back.requests, loop_point(&back), back.qual);
         expect_accepted(t, back.request, &back);
 }
 
@@ -474,6 +475,88 @@ CASE(rsp_create, one_of_many)
         expect(dat_cr_accept(loop.request, DAT_HANDLE_NULL, 0, NULL), DAT_SUCCESS);
         expect_event(connect, DAT_CONNECTION_EVENT_ESTABLISHED);
         expect_event(ep_connect_evd(t, loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* Requests of a PSP fill the EVD; returns how many. They reach it before the RSP's does. */
+static DAT_COUNT fill_with_requests(struct test *t, DAT_CNO_HANDLE cno, const struct loop *loop)
+{
+        DAT_COUNT places = evd_param(t, loop->requests).evd_qlen;
+        DAT_CONN_QUAL qual;
+
+        if (places > PLACES_MOST)
+                end_noted(t, "the EVD has %d places: too many to fill", (int)places);
+        loop_listen(t, loop->requests, psp_flags_granted(t), &qual);
+        for (DAT_COUNT i = 0; i < places; i++) {
+                loop_connect(t, ep_with(t), qual);
+                must_stand(t, cno);
+        }
+        return places;
+}
+
+/* Whether the EP was told that its request found no place (PSP-6). */
+static bool is_turned_away(struct test *t, DAT_EP_HANDLE ep, int looks)
+{
+        DAT_EVENT event;
+
+        for (int look = 0; look < looks; look++) {
+                if (!dat_is(dat_evd_dequeue(ep_connect_evd(t, ep), &event), DAT_SUCCESS)) {
+                        settle_briefly(t);
+                        continue;
+                }
+                expect_that(event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
+                                event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE ||
+                                event.event_number == DAT_CONNECTION_EVENT_TIMED_OUT,
+                            "the EP that asked got %s", name_of_event(event.event_number));
+                return true;
+        }
+        return false;
+}
+
+/* Whether the request is reported now; false if its EP is turned away after all. */
+static bool comes_late(struct test *t, struct loop *loop)
+{
+        for (int look = 0; look < LOOKS; look++) {
+                const DAT_CR_ARRIVAL_EVENT_DATA *data;
+                DAT_EVENT event;
+
+                if (dat_is(dat_evd_dequeue(loop->requests, &event), DAT_SUCCESS)) {
+                        data = &event.event_data.cr_arrival_event_data;
+                        expect_eq(event.event_number, DAT_CONNECTION_REQUEST_EVENT);
+                        expect_that(data->sp_handle.rsp_handle == loop->psp,
+                                    "the request is for another point");
+                        loop->request = data->cr_handle;
+                        return true;
+                }
+                if (is_turned_away(t, loop->active, 1))
+                        return false;
+        }
+        expect_that(false, "the request was neither refused nor reported");
+        return false;
+}
+
+/* A request that the EVD had no place for is not the RSP's one request. */
+CASE(rsp_create, next_after_full)
+{
+        DAT_CNO_HANDLE cno;
+        struct loop loop = watched_loop(t, &cno);
+        DAT_COUNT count = fill_with_requests(t, cno, &loop);
+        bool refused;
+
+        reserve(t, &loop, true);
+        loop_connect(t, loop.active, loop.qual);
+        refused = is_turned_away(t, loop.active, LOOKS / 10);
+        for (DAT_COUNT i = 0; i < count; i++) {
+                DAT_EVENT event = expect_event(loop.requests, DAT_CONNECTION_REQUEST_EVENT);
+
+                must(dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle));
+        }
+        if (refused || !comes_late(t, &loop)) {
+                expect_ep_in(t, loop.passive, DAT_EP_STATE_RESERVED);
+                loop.active = ep_with(t);
+                take(t, &loop);
+        }
+        accept_it(t, &loop);
+        drain_async_event(t);
 }
 
 /*

@@ -208,11 +208,11 @@ static void reuse_active(struct test *t, struct loop *loop)
         struct loop back = {.active = loop->passive, .passive = ep_with(t)};
 
         back.requests = request_evd(t);
-        back.psp = psp_new(t, back.requests, DAT_PSP_CONSUMER_FLAG, &back.qual);
+        loop_open(t, &back);
         expect(dat_ep_connect(back.active, ia_address(t), back.qual, event_timeout(t), 0, NULL,
                               DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
                DAT_SUCCESS);
-        back.request = expect_request(t, back.requests, back.psp, back.qual);
+        back.request = expect_request(t, back.requests, loop_point(&back), back.qual);
         expect_accepted(t, back.request, &back);
         expect_message(t, back.active, back.passive);
 }
