@@ -282,7 +282,7 @@ CASE(ia_query, qos)
                 defined |= each[i];
                 if ((declared & each[i]) != each[i])
                         continue;
-                loop.psp = loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+                loop_open(t, &loop);
                 expect(dat_ep_connect(loop.active, ia_address(t), loop.qual, event_timeout(t), 0,
                                       NULL, (DAT_QOS)each[i], DAT_CONNECT_DEFAULT_FLAG),
                        DAT_SUCCESS);
@@ -387,8 +387,10 @@ static const struct mem_type {
     {"shared", DAT_MEM_TYPE_SHARED_VIRTUAL, shared_memory},
 };
 
+/* The other cases of a type that is not declared are not asked (LMR-3): that it works is noted. */
 FAMILY(ia_query, mem_type, mem_types)
 {
+        DAT_MEM_TYPE declared = provider_attr_if_told(t)->lmr_mem_types_supported;
         struct buf *buf = buf_with(t);
         DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
         DAT_LMR_CONTEXT lmr_context;
@@ -401,6 +403,9 @@ FAMILY(ia_query, mem_type, mem_types)
                               &address),
                DAT_SUCCESS);
         adopt(t, DAT_HANDLE_TYPE_LMR, lmr);
+        if (((unsigned int)declared & (unsigned int)row->type) != (unsigned int)row->type)
+                note(t, "%s works, and lmr_mem_types_supported does not declare it (GEN-2)",
+                     names_of(DAT_MEM_TYPE, row->type));
 }
 
 /* Private data of the greatest size, and the least that each provider takes, to the last byte. */
@@ -428,7 +433,7 @@ FAMILY(ia_query, private_data, amounts)
         if (row->most && answer.provider.max_private_data_size < MOST_DATA)
                 size = answer.provider.max_private_data_size;
         message_fill(data, sizeof(data), 5);
-        loop.psp = loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        loop_open(t, &loop);
         expect(dat_ep_connect(loop.active, answer.ia.ia_address_ptr, loop.qual, event_timeout(t),
                               size, data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
                DAT_SUCCESS);
