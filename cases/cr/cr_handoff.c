@@ -317,7 +317,7 @@ static void told_private_data(struct test *t, struct request *arrived, const str
         DAT_CONNECTION_EVENT_DATA told;
 
         (void)from;
-        expect(dat_cr_accept(arrived->cr, arrived->passive, SENT, sent), DAT_SUCCESS);
+        expect(dat_cr_accept(arrived->cr, named_ep(arrived), SENT, sent), DAT_SUCCESS);
         request_accepted(t, arrived);
         told = expect_cr_told(t, arrived->active, DAT_CONNECTION_EVENT_ESTABLISHED);
         expect_private_data(t, told.private_data, told.private_data_size, sent, SENT);
@@ -550,7 +550,7 @@ CASE(cr_handoff, other_ia)
         DAT_CONN_QUAL qual = 0;
         DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
 
-        must(dat_psp_create_any(other, &qual, evd, DAT_PSP_CONSUMER_FLAG, &psp));
+        must(dat_psp_create_any(other, &qual, evd, psp_flags_granted(t), &psp));
         adopt(t, DAT_HANDLE_TYPE_PSP, psp);
 
         if (dat_is(expect_or_note(dat_cr_handoff(request.cr, qual), DAT_INVALID_PARAMETER,

@@ -404,7 +404,7 @@ static void reject_another(struct test *t, struct request *request)
 static void refuse(struct test *t, struct request *request)
 {
         (void)dat_cr_accept(request->cr, DAT_HANDLE_NULL, 0, NULL);
-        (void)dat_cr_accept(request->cr, request->passive, -1, NULL);
+        (void)dat_cr_accept(request->cr, named_ep(request), -1, NULL);
         must_that(ep_state(t, request->passive) == DAT_EP_STATE_UNCONNECTED,
                   "an accept that is to be refused has changed the EP");
 }

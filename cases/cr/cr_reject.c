@@ -102,9 +102,8 @@ static void has_parameters(struct test *t, struct request *request)
 
 static void accepts(struct test *t, struct request *request)
 {
-        struct request other = requested(t, MADE_BY_CONSUMER);
+        struct request other = requested_for(t, request->passive);
 
-        other.passive = request->passive;
         expect_cr_accepted(t, &other);
 }
 
@@ -151,7 +150,7 @@ static void is_modified(struct test *t, struct request *request)
 
 static void takes_receives(struct test *t, struct request *request)
 {
-        struct request other = requested(t, MADE_BY_CONSUMER);
+        struct request other;
         struct buf *buf = buf_with(t);
         DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
 
@@ -159,8 +158,8 @@ static void takes_receives(struct test *t, struct request *request)
                 expect(dat_ep_post_recv(request->passive, 1, &segment, (DAT_DTO_COOKIE){.as_64 = i},
                                         DAT_COMPLETION_DEFAULT_FLAG),
                        DAT_SUCCESS);
-        other.passive = request->passive;
-        expect(dat_cr_accept(other.cr, other.passive, 0, NULL), DAT_SUCCESS);
+        other = requested_for(t, request->passive);
+        expect(dat_cr_accept(other.cr, named_ep(&other), 0, NULL), DAT_SUCCESS);
         request_accepted(t, &other);
         expect_cr_connected(t, &other);
         expect_in_order(t, other.active, other.passive, buf, POSTED);
@@ -229,7 +228,7 @@ CASE(cr_reject, ia_closes)
 CASE(cr_reject, reserved_receives)
 {
         struct request request = requested(t, MADE_FOR_RSP);
-        struct request other = requested(t, MADE_BY_CONSUMER);
+        struct request other;
         struct buf *buf = buf_with(t);
 
         for (uint64_t i = 0; i < POSTED; i++)
@@ -238,8 +237,8 @@ CASE(cr_reject, reserved_receives)
         request_gone(t, &request);
         expect_empty(t, request.recv_evd);
 
-        expect(dat_cr_accept(other.cr, request.passive, 0, NULL), DAT_SUCCESS);
-        other.passive = request.passive;
+        other = requested_for(t, request.passive);
+        expect(dat_cr_accept(other.cr, named_ep(&other), 0, NULL), DAT_SUCCESS);
         request_accepted(t, &other);
         expect_cr_connected(t, &other);
         expect_in_order(t, other.active, other.passive, buf, POSTED);

@@ -183,8 +183,7 @@ FAMILY(ep_connect, not_listening, unheard_rows)
                 stage.asking.qual = point_qual(t);
                 break;
         case NO_MORE:
-                disown(t, stage.loop.psp);
-                must(dat_psp_free(stage.loop.psp));
+                release(t, loop_point(&stage.loop));
                 break;
         case BESIDE:
                 stage.asking.qual ^= UINT64_C(1) << 13;
@@ -372,7 +371,7 @@ FAMILY(ep_connect, again, vain_rows)
         struct stage stage;
         DAT_CONN_QUAL qual;
 
-        loop_listen(t, requests, DAT_PSP_CONSUMER_FLAG, &qual);
+        loop_listen(t, requests, psp_flags_granted(t), &qual);
         stage_set(t, &stage, BY_ADDRESS);
         for (int i = 0; i < 3; i++) {
                 struct asking asking = stage.asking;

@@ -54,16 +54,22 @@ CASE(ep_dup_connect, remote_of_each)
 }
 
 /* One more EP is connected to the stage's service point. */
-static void join_stage(struct test *t, const struct stage *stage, DAT_EP_HANDLE ep)
+static void join_stage(struct test *t, struct stage *stage, DAT_EP_HANDLE ep)
 {
         struct loop loop = stage->loop;
+        DAT_EP_HANDLE passive = ep_with(t, .srq = DAT_HANDLE_NULL);
 
         loop.active = ep;
-        loop.passive = ep_with(t, .srq = DAT_HANDLE_NULL);
+        if (loop.rsp)
+                stage->loop.passive = passive;
+        else
+                loop.passive = passive;
         loop_connect(t, ep, loop.qual);
         loop_accept(t, &loop);
         must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_ESTABLISHED);
         must_event(ep_connect_evd(t, loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+        stage->loop.rsp = loop.rsp;
+        loop_open_again(t, &stage->loop);
 }
 
 /* An EP is followed to where it is connected now, not to where it was connected before. */
@@ -98,6 +104,7 @@ CASE(ep_dup_connect, as_one_that_followed)
         stage.asking.like = stage.asking.ep;
         stage.asking.ep = ep_with(t, .srq = DAT_HANDLE_NULL);
         stage.loop.passive = ep_with(t, .srq = DAT_HANDLE_NULL);
+        loop_open_again(t, &stage.loop);
         expect(connect_ask(&stage.asking), DAT_SUCCESS);
         expect_stage_accepted(t, &stage);
         expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
@@ -172,6 +179,7 @@ CASE(ep_dup_connect, as_one_of_paths)
 
         stage.asking.like = first.ep;
         stage.loop.passive = ep_with(t, .srq = DAT_HANDLE_NULL);
+        loop_open_again(t, &stage.loop);
         expect(connect_ask(&stage.asking), DAT_SUCCESS);
         expect_stage_accepted(t, &stage);
         expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
@@ -378,8 +386,7 @@ CASE(ep_dup_connect, not_listening)
         struct stage stage;
 
         stage_set(t, &stage, AS_ANOTHER);
-        disown(t, stage.loop.psp);
-        must(dat_psp_free(stage.loop.psp));
+        release(t, loop_point(&stage.loop));
         expect(connect_ask(&stage.asking), DAT_SUCCESS);
         expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
                        DAT_EP_STATE_DISCONNECTED);

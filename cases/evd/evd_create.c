@@ -224,7 +224,7 @@ static void take_event(struct test *t, DAT_EVD_HANDLE evd, struct loop *loop, in
         case DAT_CONNECTION_REQUEST_EVENT:
                 counts[1]++;
                 loop->request = event.event_data.cr_arrival_event_data.cr_handle;
-                must(dat_cr_accept(loop->request, loop->passive, 0, NULL));
+                must(dat_cr_accept(loop->request, loop_named(loop), 0, NULL));
                 return;
         case DAT_CONNECTION_EVENT_ESTABLISHED:
                 counts[2]++;

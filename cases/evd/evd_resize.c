@@ -81,7 +81,7 @@ CASE(evd_resize, grow_for_requests)
 
         if (count > REQUESTS_MOST)
                 end_noted(t, "an EVD has %d places from the first: too many to fill", count - 1);
-        psp = loop_listen(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        psp = loop_listen(t, evd, psp_flags_granted(t), &qual);
         expect(dat_evd_resize(evd, count), DAT_SUCCESS);
 
         for (DAT_COUNT i = 0; i < count; i++)

@@ -109,7 +109,7 @@ static DAT_HANDLE psp_of_request(struct test *t, DAT_HANDLE *object)
         struct loop loop = loop_new(t);
         DAT_EVENT event;
 
-        loop.psp = loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        loop.psp = loop_listen(t, loop.requests, psp_flags_granted(t), &loop.qual);
         *object = loop.psp;
         must(dat_set_consumer_context(loop.psp, CONTEXT(FIRST)));
         loop_connect(t, loop.active, loop.qual);

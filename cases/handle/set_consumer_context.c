@@ -200,7 +200,7 @@ static void live_as_cr(struct test *t)
         give(t, live.handle);
         must(dat_cr_query(live.handle, DAT_CR_FIELD_ALL, &param));
         expect_context(t, live.handle, FIRST);
-        must(dat_cr_accept(live.handle, live.loop.passive, 0, NULL));
+        must(dat_cr_accept(live.handle, loop_named(&live.loop), 0, NULL));
         must_event(ep_connect_evd(t, live.loop.active), DAT_CONNECTION_EVENT_ESTABLISHED);
         must_event(ep_connect_evd(t, live.loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
 }

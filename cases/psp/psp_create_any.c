@@ -166,7 +166,7 @@ CASE(psp_create_any, backlog)
         must(dat_evd_resize(loop.requests, count));
         places = evd_param(t, loop.requests).evd_qlen;
         must_that(places >= count, "the EVD was made for %d and has %d", (int)count, (int)places);
-        loop.psp = psp_any(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        loop.psp = psp_any(t, loop.requests, psp_flags_granted(t), &loop.qual);
         for (int i = 0; i < count; i++) {
                 DAT_EVD_HANDLE evd;
 
@@ -178,11 +178,7 @@ CASE(psp_create_any, backlog)
         for (int i = 0; i < count; i++)
                 asks[i].request = expect_request(t, loop.requests, loop.psp, loop.qual);
         for (int i = 0; i < count; i++)
-                expect(dat_cr_accept(asks[i].request, asks[i].passive, 0, NULL), DAT_SUCCESS);
-        for (int i = 0; i < count; i++) {
-                expect_event(ep_connect_evd(t, asks[i].passive), DAT_CONNECTION_EVENT_ESTABLISHED);
-                expect_event(ep_connect_evd(t, asks[i].active), DAT_CONNECTION_EVENT_ESTABLISHED);
-        }
+                expect_accepted(t, asks[i].request, &asks[i]);
 }
 
 /*
@@ -206,7 +202,7 @@ static void store_all_bits(struct test *t, DAT_EVD_HANDLE evd, DAT_CONN_QUAL *qu
 
 static void store_taken(struct test *t, DAT_EVD_HANDLE evd, DAT_CONN_QUAL *qual)
 {
-        loop_listen(t, evd, DAT_PSP_CONSUMER_FLAG, qual);
+        loop_listen(t, evd, psp_flags_granted(t), qual);
 }
 
 static const struct stored {
@@ -227,7 +223,7 @@ FAMILY(psp_create_any, overwrites, stored)
 
         row->store(t, evd, &before);
         qual = before;
-        expect(dat_psp_create_any(ia(t), &qual, evd, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS);
+        expect(dat_psp_create_any(ia(t), &qual, evd, psp_flags_granted(t), &psp), DAT_SUCCESS);
         adopt(t, DAT_HANDLE_TYPE_PSP, psp);
 
         expect_that(qual != before, "the qualifier is the one that stood there");
@@ -243,7 +239,7 @@ static int take_after(struct test *t, DAT_CONN_QUAL quals[TAKEN],
 {
         DAT_EVD_HANDLE evd = request_evd(t);
         DAT_CONN_QUAL qual;
-        DAT_PSP_HANDLE psp = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        DAT_PSP_HANDLE psp = psp_any(t, evd, psp_flags_granted(t), &qual);
         int count = 0;
 
         release(t, psp);
@@ -259,7 +255,7 @@ static bool take_here(struct test *t, DAT_CONN_QUAL qual)
         DAT_EVD_HANDLE evd = request_evd(t);
         DAT_PSP_HANDLE psp;
 
-        if (!dat_is(dat_psp_create(ia(t), qual, evd, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS))
+        if (!dat_is(dat_psp_create(ia(t), qual, evd, psp_flags_granted(t), &psp), DAT_SUCCESS))
                 return false;
         adopt(t, DAT_HANDLE_TYPE_PSP, psp);
         return true;
@@ -281,7 +277,7 @@ static bool take_there(struct test *t, DAT_CONN_QUAL qual)
         DAT_EVD_HANDLE evd = evd_with(t, .ia = other_ia(t), .flags = DAT_EVD_CR_FLAG);
         DAT_PSP_HANDLE psp;
 
-        if (!dat_is(dat_psp_create(other_ia(t), qual, evd, DAT_PSP_CONSUMER_FLAG, &psp),
+        if (!dat_is(dat_psp_create(other_ia(t), qual, evd, psp_flags_granted(t), &psp),
                     DAT_SUCCESS))
                 return false;
         adopt(t, DAT_HANDLE_TYPE_PSP, psp);
@@ -305,7 +301,7 @@ FAMILY(psp_create_any, never_in_use, takers)
 
         for (int i = 0; i < TAKEN; i++) {
                 DAT_CONN_QUAL qual;
-                DAT_PSP_HANDLE psp = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+                DAT_PSP_HANDLE psp = psp_any(t, evd, psp_flags_granted(t), &qual);
 
                 for (int j = 0; j < count; j++)
                         expect_that(qual != taken[j], "qualifier %llu is another point's",
@@ -322,12 +318,12 @@ CASE(psp_create_any, not_the_peers)
 
         for (int i = 0; i < PLACES; i++) {
                 DAT_CONN_QUAL qual;
-                DAT_PSP_HANDLE psp = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+                DAT_PSP_HANDLE psp = psp_any(t, evd, psp_flags_granted(t), &qual);
                 struct peer_ep *end;
                 struct loop loop = {.passive = ep_with(t)};
 
                 end = peer_request(peer(t), qual);
-                psp_take_peer(t, expect_request(t, evd, psp, qual), DAT_PSP_CONSUMER_FLAG, &loop);
+                psp_take_peer(t, expect_request(t, evd, psp, qual), psp_flags_granted(t), &loop);
                 peer_wait_connected(end);
                 expect_peer_messages(t, end, loop.passive);
         }
@@ -339,10 +335,10 @@ CASE(psp_create_any, in_use_then)
 {
         DAT_EVD_HANDLE evd = request_evd(t);
         DAT_CONN_QUAL qual;
-        DAT_PSP_HANDLE psp = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        DAT_PSP_HANDLE psp = psp_any(t, evd, psp_flags_granted(t), &qual);
         DAT_PSP_HANDLE other = DAT_HANDLE_NULL;
 
-        expect(dat_psp_create(ia(t), qual, evd, DAT_PSP_CONSUMER_FLAG, &other),
+        expect(dat_psp_create(ia(t), qual, evd, psp_flags_granted(t), &other),
                DAT_CONN_QUAL_IN_USE);
         expect(dat_rsp_create(ia(t), qual, ep_with(t), evd, &other), DAT_CONN_QUAL_IN_USE);
         expect_served(t, psp, qual, evd);
@@ -352,12 +348,12 @@ CASE(psp_create_any, freed_and_chosen)
 {
         DAT_EVD_HANDLE evd = request_evd(t);
         DAT_CONN_QUAL qual;
-        DAT_PSP_HANDLE psp = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        DAT_PSP_HANDLE psp = psp_any(t, evd, psp_flags_granted(t), &qual);
 
         for (int i = 0; i < TIMES; i++) {
                 release(t, psp);
-                psp = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
-                expect_psp(t, psp, qual, evd, DAT_PSP_CONSUMER_FLAG);
+                psp = psp_any(t, evd, psp_flags_granted(t), &qual);
+                expect_psp(t, psp, qual, evd, psp_flags_granted(t));
         }
         expect_served(t, psp, qual, evd);
 }
@@ -367,11 +363,11 @@ CASE(psp_create_any, never_the_held)
 {
         DAT_EVD_HANDLE evd = request_evd(t);
         DAT_CONN_QUAL held, qual;
-        DAT_PSP_HANDLE holder = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &held);
+        DAT_PSP_HANDLE holder = psp_any(t, evd, psp_flags_granted(t), &held);
         DAT_PSP_HANDLE psp;
 
         for (int round = 0; round < CHOSEN; round++) {
-                expect(dat_psp_create_any(ia(t), &qual, evd, DAT_PSP_CONSUMER_FLAG, &psp),
+                expect(dat_psp_create_any(ia(t), &qual, evd, psp_flags_granted(t), &psp),
                        DAT_SUCCESS);
                 adopt(t, DAT_HANDLE_TYPE_PSP, psp);
                 expect_that(qual != held, "in round %d the qualifier is the one that is held",
@@ -386,9 +382,9 @@ CASE(psp_create_any, freed_and_named)
         DAT_EVD_HANDLE evd = request_evd(t);
         DAT_CONN_QUAL qual;
 
-        release(t, psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual));
+        release(t, psp_any(t, evd, psp_flags_granted(t), &qual));
         expect_refused(t, qual, evd);
-        expect_served(t, psp_at(t, qual, evd, DAT_PSP_CONSUMER_FLAG), qual, evd);
+        expect_served(t, psp_at(t, qual, evd, psp_flags_granted(t)), qual, evd);
 }
 
 static int by_value(const void *one, const void *other)
@@ -419,8 +415,8 @@ CASE(psp_create_any, many_at_once)
         int count;
 
         for (count = 0; count < MANY; count++) {
-                DAT_RETURN ret = dat_psp_create_any(ia(t), &quals[count], evd,
-                                                    DAT_PSP_CONSUMER_FLAG, &psps[count]);
+                DAT_RETURN ret = dat_psp_create_any(ia(t), &quals[count], evd, psp_flags_granted(t),
+                                                    &psps[count]);
 
                 if (count >= PLACES && (dat_is(ret, DAT_INSUFFICIENT_RESOURCES) ||
                                         dat_is(ret, DAT_CONN_QUAL_UNAVAILABLE)))
@@ -433,7 +429,7 @@ CASE(psp_create_any, many_at_once)
         psp_all_differ(t, psps, count);
         expect_all_differ(t, quals, count);
         for (int i = 0; i < count; i++)
-                expect_psp(t, psps[i], quals[i], evd, DAT_PSP_CONSUMER_FLAG);
+                expect_psp(t, psps[i], quals[i], evd, psp_flags_granted(t));
         expect_served(t, psps[0], quals[0], evd);
         expect_served(t, psps[count / 2], quals[count / 2], evd);
         expect_served(t, psps[count - 1], quals[count - 1], evd);
@@ -496,7 +492,7 @@ CASE(psp_create_any, wakes_waiter)
         struct waiter *waiter;
         struct woken woken;
 
-        loop.psp = psp_any(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        loop.psp = psp_any(t, loop.requests, psp_flags_granted(t), &loop.qual);
         waiter = wait_on_evd(t, loop.requests, DAT_TIMEOUT_INFINITE, 1);
         must_wait(waiter);
         loop_connect(t, loop.active, loop.qual);
@@ -510,6 +506,7 @@ CASE(psp_create_any, wakes_waiter)
 struct making {
         DAT_IA_HANDLE ia;
         DAT_EVD_HANDLE evd;
+        DAT_PSP_FLAGS flags;
         DAT_CONN_QUAL *quals;
         DAT_PSP_HANDLE *psps;
 };
@@ -520,8 +517,8 @@ static DAT_RETURN make_row(void *arg)
         DAT_RETURN ret = DAT_SUCCESS;
 
         for (int i = 0; i < ROW && dat_is(ret, DAT_SUCCESS); i++)
-                ret = dat_psp_create_any(making->ia, &making->quals[i], making->evd,
-                                         DAT_PSP_CONSUMER_FLAG, &making->psps[i]);
+                ret = dat_psp_create_any(making->ia, &making->quals[i], making->evd, making->flags,
+                                         &making->psps[i]);
         return ret;
 }
 
@@ -537,8 +534,9 @@ CASE(psp_create_any, threads)
                 struct racer racers[THREADS];
 
                 for (int i = 0; i < THREADS; i++) {
-                        makings[i] = (struct making){ia(t), evd, &quals[(size_t)i * ROW],
-                                                     &psps[(size_t)i * ROW]};
+                        makings[i] =
+                            (struct making){ia(t), evd, psp_flags_granted(t),
+                                            &quals[(size_t)i * ROW], &psps[(size_t)i * ROW]};
                         racers[i] = (struct racer){.call = make_row, .arg = &makings[i]};
                 }
                 stress_met(&stress, race(racers, THREADS));
@@ -546,7 +544,7 @@ CASE(psp_create_any, threads)
                         expect(racers[i].ret, DAT_SUCCESS);
                 for (int i = 0; i < THREADS * ROW; i++) {
                         adopt(t, DAT_HANDLE_TYPE_PSP, psps[i]);
-                        expect_psp(t, psps[i], quals[i], evd, DAT_PSP_CONSUMER_FLAG);
+                        expect_psp(t, psps[i], quals[i], evd, psp_flags_granted(t));
                 }
                 expect_all_differ(t, quals, THREADS * ROW);
                 for (int i = 0; i < THREADS * ROW; i++)
@@ -568,10 +566,10 @@ FAMILY(psp_create_any, evd_of_other_stream, wrong_evds)
         DAT_CONN_QUAL qual;
         DAT_PSP_HANDLE psp;
 
-        expect_or_note(dat_psp_create_any(ia(t), &qual, evd, DAT_PSP_CONSUMER_FLAG, &psp),
+        expect_or_note(dat_psp_create_any(ia(t), &qual, evd, psp_flags_granted(t), &psp),
                        DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER);
 
-        psp = psp_any(t, right, DAT_PSP_CONSUMER_FLAG, &qual);
+        psp = psp_any(t, right, psp_flags_granted(t), &qual);
         expect_served(t, psp, qual, right);
         expect_empty(t, evd);
 }
@@ -582,7 +580,7 @@ FAMILY(psp_create_any, evd_of_more_streams, merged_evds)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .qlen = 8, .flags = row->flags);
         DAT_CONN_QUAL qual;
-        DAT_PSP_HANDLE psp = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        DAT_PSP_HANDLE psp = psp_any(t, evd, psp_flags_granted(t), &qual);
 
         expect_served(t, psp, qual, evd);
         expect_empty(t, evd);
@@ -599,7 +597,7 @@ FAMILY(psp_create_any, invalid_flags, no_flags)
         expect(dat_psp_create_any(ia(t), &qual, evd, (DAT_PSP_FLAGS)row->bits, &psp),
                DAT_INVALID_PARAMETER);
 
-        psp = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        psp = psp_any(t, evd, psp_flags_granted(t), &qual);
         expect_served(t, psp, qual, evd);
 }
 
@@ -629,7 +627,7 @@ FAMILY(psp_create_any, other_flag_bits, other_bits)
                                           &psp),
                        DAT_INVALID_PARAMETER);
 
-        psp = psp_any(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        psp = psp_any(t, evd, psp_flags_granted(t), &qual);
         expect_served(t, psp, qual, evd);
 }
 
@@ -640,5 +638,5 @@ LEGAL(psp_create_any)
         call->ia_handle = ia(t);
         call->conn_qual = &qual;
         call->evd_handle = request_evd(t);
-        call->psp_flags = DAT_PSP_CONSUMER_FLAG;
+        call->psp_flags = psp_flags_granted(t);
 }

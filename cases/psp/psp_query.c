@@ -33,7 +33,7 @@ static DAT_RETURN create_psp(const union point_param *param, DAT_HANDLE *psp)
 static void equip(struct test *t, union point_param *param)
 {
         (void)t;
-        param->psp.psp_flags = DAT_PSP_CONSUMER_FLAG;
+        param->psp.psp_flags = psp_flags_granted(t);
 }
 
 static DAT_HANDLE listen_by_psp(struct test *t, union point_param *param)
@@ -132,7 +132,7 @@ static struct known_point known_chosen(struct test *t, DAT_IA_HANDLE ia_handle, 
 
 static struct known_point known_any(struct test *t, DAT_IA_HANDLE ia_handle)
 {
-        return known_chosen(t, ia_handle, DAT_PSP_CONSUMER_FLAG);
+        return known_chosen(t, ia_handle, psp_flags_granted(t));
 }
 
 CASE(psp_query, own_ia)
@@ -218,7 +218,7 @@ static struct known_point known_of(struct test *t, const struct loop *loop)
             .param.psp = {.ia_handle = ia(t),
                           .conn_qual = loop->qual,
                           .evd_handle = loop->requests,
-                          .psp_flags = DAT_PSP_CONSUMER_FLAG},
+                          .psp_flags = psp_flags_granted(t)},
         };
 }
 
@@ -228,7 +228,8 @@ FAMILY(psp_query, after_request, fates)
         struct loop loop = watched_loop(t, &cno);
         struct known_point known;
 
-        loop_ask(t, &loop);
+        loop.psp = loop_listen(t, loop.requests, psp_flags_granted(t), &loop.qual);
+        loop_connect(t, loop.active, loop.qual);
         must_stand(t, cno);
         row->meet(t, &loop);
 
@@ -317,9 +318,7 @@ static void expect_joined(struct test *t, struct loop *loop)
         const DAT_CR_ARRIVAL_EVENT_DATA *data = &event.event_data.cr_arrival_event_data;
 
         expect_that(data->sp_handle.psp_handle == loop->psp, "the request is for another PSP");
-        expect(dat_cr_accept(data->cr_handle, loop->passive, 0, NULL), DAT_SUCCESS);
-        expect_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_ESTABLISHED);
-        expect_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_accepted(t, data->cr_handle, loop);
         expect_quiet(loop->requests);
 }
 
@@ -328,7 +327,8 @@ CASE(psp_query, keeps_request)
         DAT_CNO_HANDLE cno;
         struct loop loop = watched_loop(t, &cno);
 
-        loop_ask(t, &loop);
+        loop.psp = loop_listen(t, loop.requests, psp_flags_granted(t), &loop.qual);
+        loop_connect(t, loop.active, loop.qual);
         must_stand(t, cno);
         query_point_often(t, &kind, loop.psp);
 
@@ -339,7 +339,7 @@ CASE(psp_query, keeps_listening)
 {
         struct loop loop = loop_new(t);
 
-        loop.psp = loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        loop.psp = loop_listen(t, loop.requests, psp_flags_granted(t), &loop.qual);
         query_point_often(t, &kind, loop.psp);
         loop_connect(t, loop.active, loop.qual);
 

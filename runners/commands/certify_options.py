@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from results.errors import InputError, RunnerError
+from results.errors import InputError
 from runners.checkout import APIS, DEFAULT_API, Checkout
 from runners.commands import (
     MOST_WORKERS,

@@ -22,7 +22,7 @@ CASE(cr_accept, both_told)
 {
         struct request request = requested(t, MADE_BY_CONSUMER);
 
-        expect(dat_cr_accept(request.cr, request.passive, 0, NULL), DAT_SUCCESS);
+        expect(dat_cr_accept(request.cr, named_ep(&request), 0, NULL), DAT_SUCCESS);
         request_accepted(t, &request);
 
         expect_cr_told(t, request.active, DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -43,7 +43,7 @@ CASE(cr_accept, told_on_one_evd)
 
         loop_ask(t, &loop);
         loop_take_request(t, &loop);
-        expect(dat_cr_accept(loop.request, loop.passive, 0, NULL), DAT_SUCCESS);
+        expect(dat_cr_accept(loop.request, loop_named(&loop), 0, NULL), DAT_SUCCESS);
 
         for (int i = 0; i < 2; i++)
                 told[i] = expect_event(evd, DAT_CONNECTION_EVENT_ESTABLISHED)
@@ -92,7 +92,7 @@ CASE(cr_accept, waits_for_no_peer)
 
         take_from_peer(t, &request);
         peer_freeze(peer(t));
-        expect(dat_cr_accept(request.cr, request.passive, 0, NULL), DAT_SUCCESS);
+        expect(dat_cr_accept(request.cr, named_ep(&request), 0, NULL), DAT_SUCCESS);
         request_accepted(t, &request);
 
         expect_eq(peer_wait_event(end).number, DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -102,13 +102,15 @@ CASE(cr_accept, waits_for_no_peer)
 FAMILY(cr_accept, own_asker, two_requests)
 {
         struct request requests[2];
+        DAT_EP_STATE before;
 
         requests[0] = requested_known(t, MADE_BY_CONSUMER);
         requests[1] = requested_known_like(t, &requests[0]);
+        before = ep_state(t, requests[!row->one].passive);
         expect_cr_accepted(t, &requests[row->one]);
 
         expect_cr_kept(t, &requests[!row->one]);
-        expect_eq(ep_state(t, requests[!row->one].passive), DAT_EP_STATE_UNCONNECTED);
+        expect_eq(ep_state(t, requests[!row->one].passive), before);
         expect_cr_accepted(t, &requests[!row->one]);
         expect_cr_parted(t, &requests[row->one]);
         expect_cr_messages(t, &requests[!row->one]);
@@ -140,7 +142,7 @@ CASE(cr_accept, in_any_order)
                 uint64_t which = draw(t, (uint64_t)left);
 
                 accepted[left - 1] = requests[which];
-                expect(dat_cr_accept(requests[which].cr, requests[which].passive, 0, NULL),
+                expect(dat_cr_accept(requests[which].cr, named_ep(&requests[which]), 0, NULL),
                        DAT_SUCCESS);
                 request_accepted(t, &requests[which]);
                 requests[which] = requests[left - 1];
@@ -198,7 +200,7 @@ CASE(cr_accept, one_connect_evd)
         request.active = ep_with(t, .connect_evd = request.connect_evd);
         must_ask(t, &request, (struct asks){0});
         must_take(t, &request);
-        expect(dat_cr_accept(request.cr, request.passive, 0, NULL), DAT_SUCCESS);
+        expect(dat_cr_accept(request.cr, named_ep(&request), 0, NULL), DAT_SUCCESS);
         request_accepted(t, &request);
 
         for (int i = 0; i < 2; i++)
@@ -223,7 +225,7 @@ CASE(cr_accept, ep_of_srq)
 
         request.passive = ep_with(t, .srq = srq, .recv_evd = request.recv_evd);
         srq_post(t, srq, buf, MESSAGE, 3, 1);
-        expect(dat_cr_accept(request.cr, request.passive, 0, NULL), DAT_SUCCESS);
+        expect(dat_cr_accept(request.cr, named_ep(&request), 0, NULL), DAT_SUCCESS);
         request_accepted(t, &request);
         expect_cr_connected(t, &request);
 

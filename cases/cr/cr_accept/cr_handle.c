@@ -41,7 +41,7 @@ FAMILY(cr_accept, handle_of_lost_afterwards, cr_uses)
         DAT_RETURN ret;
 
         make_for_uses(t);
-        ret = dat_cr_accept(request.cr, request.passive, 0, NULL);
+        ret = dat_cr_accept(request.cr, named_ep(&request), 0, NULL);
         if (!dat_is(ret, DAT_SUCCESS))
                 end_noted(t, "the accept itself says that the asker has gone (CR-5)");
         request_accepted(t, &request);

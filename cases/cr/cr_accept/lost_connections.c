@@ -37,10 +37,10 @@ static void expect_flushed(struct test *t, const struct request *request)
 /* The EP accepts another request, and its next event is of that connection. */
 static void expect_accepts_another(struct test *t, const struct request *request)
 {
-        struct request other = requested(t, MADE_BY_CONSUMER);
+        struct request other;
 
         expect(dat_ep_reset(request->passive), DAT_SUCCESS);
-        other.passive = request->passive;
+        other = requested_for(t, request->passive);
         expect_cr_accepted(t, &other);
 }
 
@@ -176,7 +176,7 @@ CASE(cr_accept, asker_leaves_at_once)
                 DAT_EP_STATE state = DAT_EP_STATE_ACTIVE_CONNECTION_PENDING;
                 DAT_EVENT_NUMBER end;
 
-                expect(dat_cr_accept(request.cr, request.passive, 0, NULL), DAT_SUCCESS);
+                expect(dat_cr_accept(request.cr, named_ep(&request), 0, NULL), DAT_SUCCESS);
                 request_accepted(t, &request);
                 for (uint64_t i = 0; i < looks; i++)
                         state = ep_state(t, request.active);
@@ -221,7 +221,7 @@ FAMILY(cr_accept, asker_leaves_connected, leavings)
                 struct request request = requested(t, MADE_BY_CONSUMER);
 
                 post_some(t, &request);
-                expect(dat_cr_accept(request.cr, request.passive, 0, NULL), DAT_SUCCESS);
+                expect(dat_cr_accept(request.cr, named_ep(&request), 0, NULL), DAT_SUCCESS);
                 request_accepted(t, &request);
                 expect_cr_told(t, request.active, DAT_CONNECTION_EVENT_ESTABLISHED);
                 expect(dat_ep_disconnect(request.active, row->flags), DAT_SUCCESS);
@@ -238,7 +238,7 @@ FAMILY(cr_accept, peer_leaves_connected, leavings)
 
         take_from_peer(t, &request);
         post_some(t, &request);
-        expect(dat_cr_accept(request.cr, request.passive, 0, NULL), DAT_SUCCESS);
+        expect(dat_cr_accept(request.cr, named_ep(&request), 0, NULL), DAT_SUCCESS);
         request_accepted(t, &request);
         expect_eq(peer_wait_event(end).number, DAT_CONNECTION_EVENT_ESTABLISHED);
         peer_disconnect(end, row->flags);

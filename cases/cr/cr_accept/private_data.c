@@ -24,7 +24,8 @@ FAMILY(cr_accept, private_data, amounts)
         DAT_CONNECTION_EVENT_DATA told;
 
         draw_amount(t, row, sent, size);
-        expect(dat_cr_accept(request.cr, request.passive, size, size ? sent : NULL), DAT_SUCCESS);
+        expect(dat_cr_accept(request.cr, named_ep(&request), size, size ? sent : NULL),
+               DAT_SUCCESS);
         request_accepted(t, &request);
 
         told = expect_cr_told(t, request.active, DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -53,7 +54,7 @@ CASE(cr_accept, no_byte_of_some)
         DAT_CONNECTION_EVENT_DATA told;
 
         fill(t, unsent, SENT);
-        expect(dat_cr_accept(request.cr, request.passive, 0, unsent), DAT_SUCCESS);
+        expect(dat_cr_accept(request.cr, named_ep(&request), 0, unsent), DAT_SUCCESS);
         request_accepted(t, &request);
 
         told = expect_cr_told(t, request.active, DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -71,7 +72,7 @@ CASE(cr_accept, own_private_data)
                 requests[i] = requested_like(t, &requests[0]);
         for (int i = count - 1; i >= 0; i--) {
                 fill(t, sent[i], SENT);
-                expect(dat_cr_accept(requests[i].cr, requests[i].passive, SENT, sent[i]),
+                expect(dat_cr_accept(requests[i].cr, named_ep(&requests[i]), SENT, sent[i]),
                        DAT_SUCCESS);
                 request_accepted(t, &requests[i]);
         }
@@ -89,7 +90,7 @@ static void expect_accepted_with(struct test *t, struct request *request, DAT_CO
         unsigned char sent[SENT];
 
         fill(t, sent, size);
-        expect(dat_cr_accept(request->cr, request->passive, size, sent), DAT_SUCCESS);
+        expect(dat_cr_accept(request->cr, named_ep(request), size, sent), DAT_SUCCESS);
         request_accepted(t, request);
         told = expect_cr_told(t, request->active, DAT_CONNECTION_EVENT_ESTABLISHED);
         expect_private_data(t, told.private_data, told.private_data_size, sent, size);
@@ -132,7 +133,7 @@ static DAT_RETURN accept_negative(struct test *t, const struct request *request,
                                   unsigned char *data)
 {
         (void)t;
-        return dat_cr_accept(request->cr, request->passive, -1, data);
+        return dat_cr_accept(request->cr, named_ep(request), -1, data);
 }
 
 static const struct refused_first {
@@ -165,7 +166,7 @@ FAMILY(cr_accept, private_data_to_peer, amounts)
 
         draw_amount(t, row, sent, size);
         take_from_peer(t, &request);
-        expect(dat_cr_accept(request.cr, request.passive, size, sent), DAT_SUCCESS);
+        expect(dat_cr_accept(request.cr, named_ep(&request), size, sent), DAT_SUCCESS);
         request_accepted(t, &request);
 
         told = peer_wait_event(end);
@@ -191,11 +192,12 @@ FAMILY(cr_accept, invalid_size, bad_sizes)
         struct request request = requested_known(t, MADE_BY_CONSUMER);
         DAT_COUNT most = provider_attr(t)->max_private_data_size;
         unsigned char *data = buf_with(t, .length = (size_t)most + 1)->addr;
+        DAT_EP_STATE before = ep_state(t, request.passive);
 
-        expect(dat_cr_accept(request.cr, request.passive, bad_size(t, row), data),
+        expect(dat_cr_accept(request.cr, named_ep(&request), bad_size(t, row), data),
                DAT_INVALID_PARAMETER);
 
-        expect_eq(ep_state(t, request.passive), DAT_EP_STATE_UNCONNECTED);
+        expect_eq(ep_state(t, request.passive), before);
         expect_empty(t, request.connect_evd);
         expect_cr_kept(t, &request);
         expect_cr_accepted(t, &request);

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#define QUAL_TRIES   100
 #define CONNECT_QLEN 8
 #define ASKS_FOR     4 /* event deadlines: no request ends by itself before its case does */
 
@@ -49,20 +48,6 @@ void expect_private_data(struct test *t, const unsigned char *told, DAT_COUNT pr
                 note(t, "%d bytes of private data, %d were sent (CR-2)", private_data_size, size);
 }
 
-static DAT_RSP_HANDLE reserve(struct test *t, struct request *request)
-{
-        DAT_RSP_HANDLE rsp = DAT_HANDLE_NULL;
-        DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
-
-        for (int i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < QUAL_TRIES; i++) {
-                request->qual = point_qual(t);
-                ret = dat_rsp_create(ia(t), request->qual, request->passive, request->evd, &rsp);
-        }
-        must(ret);
-        adopt(t, DAT_HANDLE_TYPE_RSP, rsp);
-        return rsp;
-}
-
 /* The EPs of a request; where the provider makes one, its EVDs. */
 static struct request request_of(struct test *t, enum ep_maker maker)
 {
@@ -82,24 +67,35 @@ static struct request request_of(struct test *t, enum ep_maker maker)
         return request;
 }
 
-struct request request_at(struct test *t, enum ep_maker maker)
+static struct request request_on(struct test *t, enum ep_maker maker, DAT_EVD_HANDLE evd)
 {
-        struct request request = request_of(t, maker);
         DAT_PSP_FLAGS flags =
             maker == MADE_BY_PROVIDER ? DAT_PSP_PROVIDER_FLAG : DAT_PSP_CONSUMER_FLAG;
+        struct request request;
 
-        request.evd = request_evd(t);
+        if (maker == MADE_BY_CONSUMER && provider_makes_all_eps(t))
+                maker = MADE_FOR_RSP;
+        request = request_of(t, maker);
+        request.evd = evd;
         if (maker == MADE_FOR_RSP)
-                request.point = reserve(t, &request);
+                request.point = rsp_listen(t, request.passive, evd, &request.qual);
         else
-                request.point = loop_listen(t, request.evd, flags, &request.qual);
+                request.point = loop_listen(t, evd, flags, &request.qual);
         return request;
+}
+
+struct request request_at(struct test *t, enum ep_maker maker)
+{
+        return request_on(t, maker, request_evd(t));
 }
 
 struct request request_like(struct test *t, const struct request *other)
 {
-        struct request request = request_of(t, other->maker);
+        struct request request;
 
+        if (other->maker == MADE_FOR_RSP)
+                return request_on(t, MADE_FOR_RSP, other->evd);
+        request = request_of(t, other->maker);
         request.evd = other->evd;
         request.point = other->point;
         request.qual = other->qual;
@@ -171,6 +167,24 @@ struct request requested_like(struct test *t, const struct request *other)
 {
         struct request request = request_like(t, other);
 
+        ask_and_take(t, &request);
+        return request;
+}
+
+struct request requested_for(struct test *t, DAT_EP_HANDLE ep)
+{
+        struct request request;
+
+        if (!provider_makes_all_eps(t)) {
+                request = requested(t, MADE_BY_CONSUMER);
+                request.passive = ep;
+                return request;
+        }
+        request = request_of(t, MADE_BY_PROVIDER);
+        request.maker = MADE_FOR_RSP;
+        request.passive = ep;
+        request.evd = request_evd(t);
+        request.point = rsp_listen(t, ep, request.evd, &request.qual);
         ask_and_take(t, &request);
         return request;
 }
@@ -427,5 +441,5 @@ DAT_RETURN use_type(void *cr)
 void make_for_uses(struct test *t)
 {
         beside.ep = ep_with(t);
-        loop_listen(t, request_evd(t), DAT_PSP_CONSUMER_FLAG, &beside.qual);
+        loop_listen(t, request_evd(t), psp_flags_granted(t), &beside.qual);
 }

@@ -71,10 +71,13 @@ struct request {
         struct request_told told;
 };
 
-/* An EP that is to ask, and a service point of the kind; nothing has been asked. */
+/*
+ * An EP that is to ask, and a service point of the kind; nothing has been asked. Where the provider
+ * makes the EPs of all PSPs, an RSP takes the place of a PSP for EPs of the consumer.
+ */
 struct request request_at(struct test *t, enum ep_maker maker);
 
-/* The same where there is a service point already, a PSP for the consumer's EPs. */
+/* The same where there is a service point already; an RSP is another one, on the same EVD. */
 struct request request_like(struct test *t, const struct request *other);
 
 /* The private data that goes with a request, and how long the EP asks. */
@@ -91,6 +94,9 @@ void must_take(struct test *t, struct request *request);
 /* All of it: the EP asks with PRIVATE_SIZE bytes, the request has come and is taken. */
 struct request requested(struct test *t, enum ep_maker maker);
 struct request requested_like(struct test *t, const struct request *other);
+
+/* The same, to be accepted on this EP of the consumer. */
+struct request requested_for(struct test *t, DAT_EP_HANDLE ep);
 
 /* Looks at what the request tells, for expect_cr_kept(); and the same as above, with that. */
 void must_know(struct test *t, struct request *request);

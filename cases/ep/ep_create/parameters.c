@@ -74,11 +74,14 @@ static DAT_EP_HANDLE connect_like_another(struct test *t, DAT_EP_HANDLE ep)
 {
         struct loop loop = expect_joined(t, plain_end(t), plain_end(t));
 
-        expect(dat_ep_dup_connect(ep, loop.active, event_timeout(t), 0, NULL, DAT_QOS_BEST_EFFORT),
-               DAT_SUCCESS);
+        DAT_EP_HANDLE like = loop.active;
+
         loop.active = ep;
         loop.passive = plain_end(t);
-        loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
+        loop_open_again(t, &loop);
+        expect(dat_ep_dup_connect(ep, like, event_timeout(t), 0, NULL, DAT_QOS_BEST_EFFORT),
+               DAT_SUCCESS);
+        loop.request = expect_request(t, loop.requests, loop_point(&loop), loop.qual);
         expect_accepted(t, loop.request, &loop);
         return loop.passive;
 }

@@ -62,17 +62,18 @@ static struct peer_ep *connect_like_another(struct test *t, DAT_EP_HANDLE ep)
 /* A service point for the EP, or for null one whose requests have none. */
 static DAT_CONN_QUAL listen_with(struct test *t, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd)
 {
-        uint64_t first = draw(t, QUALS);
-        DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
-        DAT_HANDLE point = DAT_HANDLE_NULL;
+        struct point_opts opts = {
+            .first = QUAL_FIRST,
+            .count = QUALS,
+            .evd = evd,
+            .flags = DAT_PSP_CONSUMER_FLAG,
+            .reserved = ep != DAT_HANDLE_NULL,
+            .ep = ep,
+        };
         DAT_CONN_QUAL qual = 0;
+        DAT_HANDLE point;
 
-        for (uint64_t i = 0; i < QUALS && dat_is(ret, DAT_CONN_QUAL_IN_USE); i++) {
-                qual = QUAL_FIRST + (first + i) % QUALS;
-                ret = ep ? dat_rsp_create(ia(t), qual, ep, evd, &point)
-                         : dat_psp_create(ia(t), qual, evd, DAT_PSP_CONSUMER_FLAG, &point);
-        }
-        expect(ret, DAT_SUCCESS);
+        expect(point_make(t, opts, &qual, &point), DAT_SUCCESS);
         adopt(t, ep ? DAT_HANDLE_TYPE_RSP : DAT_HANDLE_TYPE_PSP, point);
         return qual;
 }

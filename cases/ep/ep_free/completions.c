@@ -289,7 +289,7 @@ FAMILY(ep_free, tells_nothing_of_request, request_ends)
         DAT_EP_HANDLE other = ep_with(t, .connect_evd = evd);
         bool brief = row->how == TIME_PASSES;
 
-        loop.psp = loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        loop_open(t, &loop);
         ask_within(t, loop.active, loop.qual, brief ? BRIEF_US : event_timeout(t));
         if (!brief)
                 loop_take_request(t, &loop);
@@ -297,7 +297,7 @@ FAMILY(ep_free, tells_nothing_of_request, request_ends)
         drain_evd(evd);
 
         if (row->how == ACCEPTED) {
-                if (dat_is(dat_cr_accept(loop.request, loop.passive, 0, NULL), DAT_SUCCESS))
+                if (dat_is(dat_cr_accept(loop.request, loop_named(&loop), 0, NULL), DAT_SUCCESS))
                         next_number(t, ep_connect_evd(t, loop.passive));
         } else if (row->how == REJECTED) {
                 (void)dat_cr_reject(loop.request);

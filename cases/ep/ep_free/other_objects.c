@@ -62,7 +62,8 @@ static void connect_and_free(struct test *t, struct ep_opts opts, bool active_fi
         free_now(t, active_first ? loop.active : loop.passive);
         expect_end_told(t, next_number(t, told[active_first]));
         free_now(t, active_first ? loop.passive : loop.active);
-        release(t, loop.psp);
+        if (loop_point(&loop))
+                release(t, loop_point(&loop));
         release(t, loop.requests);
         release(t, told[0]);
         release(t, told[1]);

@@ -68,7 +68,7 @@ CASE(ep_free, aborts_request)
         loop_take_request(t, &loop);
         free_now(t, loop.active);
 
-        if (dat_is(dat_cr_accept(loop.request, loop.passive, 0, NULL), DAT_SUCCESS)) {
+        if (dat_is(dat_cr_accept(loop.request, loop_named(&loop), 0, NULL), DAT_SUCCESS)) {
                 number = next_number(t, ep_connect_evd(t, loop.passive));
                 expect_that(number != DAT_CONNECTION_EVENT_ESTABLISHED,
                             "a request of an EP that is gone became a connection");

@@ -85,7 +85,7 @@ static void be_rejected(struct test *t, struct loop *loop)
 
 static void time_out(struct test *t, struct loop *loop)
 {
-        loop_listen(t, loop->requests, DAT_PSP_CONSUMER_FLAG, &loop->qual);
+        loop_open(t, loop);
         must(dat_ep_connect(loop->active, ia_address(t), loop->qual, SHORT, 0, NULL,
                             DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 }

@@ -34,7 +34,7 @@ CASE(ep_query, port_of_asker)
         expect_that(queried(t, loop.active, DAT_EP_FIELD_LOCAL_PORT_QUAL).local_port_qual != 0,
                     "the EP that asks has no port");
         expect_eq(queried(t, loop.active, DAT_EP_FIELD_LOCAL_PORT_QUAL).local_port_qual, port);
-        must(dat_cr_accept(loop.request, loop.passive, 0, NULL));
+        must(dat_cr_accept(loop.request, loop_named(&loop), 0, NULL));
         must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_ESTABLISHED);
         must_event(ep_connect_evd(t, loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
 

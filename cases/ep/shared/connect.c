@@ -42,6 +42,8 @@ void stage_set_for(struct test *t, struct stage *stage, enum way way, DAT_COUNT 
         stage->loop.passive = ep_make(t, passive);
         if (way == BY_ADDRESS)
                 loop_open(t, &stage->loop);
+        else
+                loop_open_again(t, &stage->loop);
         message_fill(stage->data, sizeof(stage->data), OLD_DATA);
         stage->asking = (struct asking){
             .way = way,

@@ -155,6 +155,8 @@ struct loop ep_follow(struct test *t, struct loop *loop)
 
         old.requests = loop->requests;
         loop_join(t, &old);
+        loop->qual = old.qual;
+        loop_open_again(t, loop);
         must(dat_ep_dup_connect(loop->active, old.active, event_timeout(t), 0, NULL,
                                 DAT_QOS_BEST_EFFORT));
         loop_accept(t, loop);

@@ -195,7 +195,7 @@ CASE(evd_wait, requests_in_order)
         DAT_EVENT event;
         DAT_COUNT more;
 
-        (void)loop_listen(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        (void)loop_listen(t, evd, psp_flags_granted(t), &qual);
         for (int i = 0; i < ASKERS; i++) {
                 loop_private_data(sent[i], (unsigned char)(1 + 50 * i));
                 must(dat_ep_connect(ep_with(t), ia_address(t), qual, event_timeout(t), PRIVATE_SIZE,

@@ -113,7 +113,7 @@ void bring_request(struct test *t, struct brought *brought)
 
         loop_private_data(brought->private_data, OF_REQUEST);
         loop_ask(t, &loop);
-        brought->psp = loop.psp;
+        brought->psp = loop_point(&loop);
         brought->qual = loop.qual;
 }
 

@@ -29,7 +29,7 @@ static void establish(struct test *t, struct lasting *lasting, unsigned char fir
         loop_private_data(lasting->sent, first);
         loop_ask(t, &lasting->loop);
         loop_take_request(t, &lasting->loop);
-        must(dat_cr_accept(lasting->loop.request, lasting->loop.passive, PRIVATE_SIZE,
+        must(dat_cr_accept(lasting->loop.request, loop_named(&lasting->loop), PRIVATE_SIZE,
                            lasting->sent));
         expect_number(t, lasting, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
         must_event(ep_connect_evd(t, lasting->loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -102,7 +102,8 @@ void lasting_passive_freed(struct test *t, struct lasting *lasting)
 {
         end(t, lasting, lasting->loop.passive);
         release(t, lasting->loop.passive);
-        release(t, lasting->loop.psp);
+        if (lasting->loop.psp)
+                release(t, lasting->loop.psp);
 }
 
 /* A send that finds no receive: Disconnect Pending, or Disconnected where nothing waits for it. */
@@ -195,8 +196,7 @@ void expect_request_lasts(struct test *t, const struct asked_row *row, take_even
         };
         DAT_EVENT event;
 
-        asked.loop.psp =
-            loop_listen(t, asked.loop.requests, DAT_PSP_CONSUMER_FLAG, &asked.loop.qual);
+        loop_open(t, &asked.loop);
         ask(t, asked.loop.qual, asked.sent, FIRST);
         event = take(t, asked.loop.requests);
         expect_eq(event.event_number, DAT_CONNECTION_REQUEST_EVENT);

@@ -28,21 +28,16 @@ static DAT_HANDLE new_psp(struct test *t)
 {
         DAT_CONN_QUAL qual;
 
-        return loop_listen(t, request_evd(t), DAT_PSP_CONSUMER_FLAG, &qual);
+        return loop_listen(t, request_evd(t), psp_flags_granted(t), &qual);
 }
 
 static DAT_HANDLE new_rsp(struct test *t)
 {
         DAT_EVD_HANDLE evd = request_evd(t);
         DAT_EP_HANDLE ep = ep_with(t);
-        DAT_RSP_HANDLE made = DAT_HANDLE_NULL;
-        DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
+        DAT_CONN_QUAL qual;
 
-        for (int i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < 100; i++)
-                ret = dat_rsp_create(ia(t), point_qual(t), ep, evd, &made);
-        must(ret);
-        adopt(t, DAT_HANDLE_TYPE_RSP, made);
-        return made;
+        return rsp_listen(t, ep, evd, &qual);
 }
 
 static DAT_HANDLE new_request(struct test *t, struct loop *loop)

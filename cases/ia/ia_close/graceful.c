@@ -110,7 +110,7 @@ static DAT_RETURN refused_psp(struct test *t, DAT_EVD_HANDLE evd)
 {
         DAT_PSP_HANDLE made = DAT_HANDLE_NULL;
 
-        return dat_psp_create(ia(t), point_qual(t), evd, DAT_PSP_CONSUMER_FLAG, &made);
+        return dat_psp_create(ia(t), point_qual(t), evd, psp_flags_granted(t), &made);
 }
 
 static DAT_RETURN refused_ep(struct test *t, DAT_EVD_HANDLE evd)

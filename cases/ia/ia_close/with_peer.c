@@ -64,7 +64,7 @@ FAMILY(ia_close, peer_request, askeds)
         DAT_CONN_QUAL qual;
         struct peer_ep *end;
 
-        (void)loop_listen(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        (void)loop_listen(t, evd, psp_flags_granted(t), &qual);
         end = peer_request(peer(t), qual);
         must_stand(t, cno);
         if (row->taken)
@@ -123,6 +123,6 @@ FAMILY(ia_close, peer_refused, listeneds)
                         number == DAT_CONNECTION_EVENT_TIMED_OUT,
                     "the peer gets %s", name_of_event(number));
         held.evd = request_evd(t);
-        held.handle = psp_at(t, held.qual, held.evd, DAT_PSP_CONSUMER_FLAG);
+        held.handle = psp_at(t, held.qual, held.evd, psp_flags_granted(t));
         check_psp(t, &held);
 }

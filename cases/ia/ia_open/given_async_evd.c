@@ -262,6 +262,6 @@ FAMILY(ia_open, async_exists_works, elsewheres)
 
         row->open(t);
         evd = request_evd(t);
-        psp = psp_new(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        psp = psp_new(t, evd, psp_flags_granted(t), &qual);
         expect_served(t, psp, qual, evd);
 }

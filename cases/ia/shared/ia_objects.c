@@ -151,18 +151,15 @@ static void expect_state(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE wanted)
 void check_ep(struct test *t, struct held *held)
 {
         struct loop loop = {.active = held->handle};
-        DAT_CONN_QUAL qual;
-        DAT_EVD_HANDLE evd;
-        DAT_PSP_HANDLE psp;
 
         expect_state(t, held->handle, DAT_EP_STATE_UNCONNECTED);
         loop.passive = ep_with(t);
-        evd = request_evd(t);
-        psp = psp_new(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
-        expect(dat_ep_connect(held->handle, ia_address(t), qual, event_timeout(t), 0, NULL,
+        loop.requests = request_evd(t);
+        loop_open(t, &loop);
+        expect(dat_ep_connect(held->handle, ia_address(t), loop.qual, event_timeout(t), 0, NULL,
                               DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
                DAT_SUCCESS);
-        expect_accepted(t, expect_request(t, evd, psp, qual), &loop);
+        expect_accepted(t, expect_request(t, loop.requests, loop_point(&loop), loop.qual), &loop);
 }
 
 void hold_connection(struct test *t, struct held *held)
@@ -184,7 +181,7 @@ void hold_psp(struct test *t, struct held *held)
 {
         held->type = DAT_HANDLE_TYPE_PSP;
         held->evd = request_evd(t);
-        held->handle = loop_listen(t, held->evd, DAT_PSP_CONSUMER_FLAG, &held->qual);
+        held->handle = loop_listen(t, held->evd, psp_flags_granted(t), &held->qual);
 }
 
 void check_psp(struct test *t, struct held *held)

@@ -12,10 +12,10 @@ FAMILY(psp_create, evd_of_other_stream, wrong_evds)
         struct loop loop = {.requests = request_evd(t), .qual = point_qual(t)};
         DAT_PSP_HANDLE psp;
 
-        expect_or_note(dat_psp_create(ia(t), loop.qual, evd, DAT_PSP_CONSUMER_FLAG, &psp),
+        expect_or_note(dat_psp_create(ia(t), loop.qual, evd, psp_flags_granted(t), &psp),
                        DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER);
 
-        loop.psp = psp_at(t, loop.qual, loop.requests, DAT_PSP_CONSUMER_FLAG);
+        loop.psp = psp_at(t, loop.qual, loop.requests, psp_flags_granted(t));
         expect_served(t, loop.psp, loop.qual, loop.requests);
         expect_empty(t, evd);
 }
@@ -26,7 +26,7 @@ FAMILY(psp_create, evd_of_more_streams, merged_evds)
 {
         struct loop loop = {.requests = evd_with(t, .qlen = 8, .flags = row->flags)};
 
-        loop.psp = psp_new(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        loop.psp = psp_new(t, loop.requests, psp_flags_granted(t), &loop.qual);
 
         expect_served(t, loop.psp, loop.qual, loop.requests);
         expect_empty(t, loop.requests);
@@ -42,7 +42,7 @@ FAMILY(psp_create, invalid_flags, no_flags)
         expect(dat_psp_create(ia(t), loop.qual, loop.requests, (DAT_PSP_FLAGS)row->bits, &psp),
                DAT_INVALID_PARAMETER);
 
-        loop.psp = psp_at(t, loop.qual, loop.requests, DAT_PSP_CONSUMER_FLAG);
+        loop.psp = psp_at(t, loop.qual, loop.requests, psp_flags_granted(t));
         expect_served(t, loop.psp, loop.qual, loop.requests);
 }
 
@@ -58,7 +58,7 @@ FAMILY(psp_create, other_flag_bits, other_bits)
                                       (DAT_PSP_FLAGS)(row->flag | 1U << bit), &psp),
                        DAT_INVALID_PARAMETER);
 
-        loop.psp = psp_at(t, loop.qual, loop.requests, DAT_PSP_CONSUMER_FLAG);
+        loop.psp = psp_at(t, loop.qual, loop.requests, psp_flags_granted(t));
         expect_served(t, loop.psp, loop.qual, loop.requests);
 }
 
@@ -67,5 +67,5 @@ LEGAL(psp_create)
         call->ia_handle = ia(t);
         call->conn_qual = point_qual(t);
         call->evd_handle = request_evd(t);
-        call->psp_flags = DAT_PSP_CONSUMER_FLAG;
+        call->psp_flags = psp_flags_granted(t);
 }

@@ -26,7 +26,7 @@ static struct askers askers_at(struct test *t, DAT_COUNT qlen)
 
         askers.requests = evd_with(t, .qlen = qlen, .flags = DAT_EVD_CR_FLAG, .cno = askers.cno);
         must(dat_evd_enable(askers.requests));
-        askers.psp = psp_new(t, askers.requests, DAT_PSP_CONSUMER_FLAG, &askers.qual);
+        askers.psp = psp_new(t, askers.requests, psp_flags_granted(t), &askers.qual);
         return askers;
 }
 

@@ -15,12 +15,12 @@ static DAT_PSP_HANDLE psp_at_high(struct test *t, DAT_CONN_QUAL qual, DAT_EVD_HA
         DAT_PSP_HANDLE psp;
 
         poison(&psp, sizeof(psp));
-        if (dat_is(expect_or_note(dat_psp_create(ia(t), qual, evd, DAT_PSP_CONSUMER_FLAG, &psp),
+        if (dat_is(expect_or_note(dat_psp_create(ia(t), qual, evd, psp_flags_granted(t), &psp),
                                   DAT_SUCCESS, DAT_INVALID_PARAMETER),
                    DAT_INVALID_PARAMETER))
                 return DAT_HANDLE_NULL;
         adopt(t, DAT_HANDLE_TYPE_PSP, psp);
-        expect_psp(t, psp, qual, evd, DAT_PSP_CONSUMER_FLAG);
+        expect_psp(t, psp, qual, evd, psp_flags_granted(t));
         return psp;
 }
 
@@ -28,7 +28,7 @@ FAMILY(psp_create, high_qualifier, high_bits)
 {
         DAT_EVD_HANDLE evd = request_evd(t);
         DAT_CONN_QUAL low;
-        DAT_PSP_HANDLE below = psp_new(t, evd, DAT_PSP_CONSUMER_FLAG, &low);
+        DAT_PSP_HANDLE below = psp_new(t, evd, psp_flags_granted(t), &low);
         DAT_CONN_QUAL high = low | row->bits;
         DAT_PSP_HANDLE psp = psp_at_high(t, high, evd);
 
@@ -71,7 +71,10 @@ FAMILY(psp_create, in_use, holders)
 
         row->hold(t, &holder);
 
-        expect(dat_psp_create(ia(t), holder.qual, vain, row->flags, &psp), DAT_CONN_QUAL_IN_USE);
+        expect(dat_psp_create(
+                   ia(t), holder.qual, vain,
+                   row->flags == DAT_PSP_CONSUMER_FLAG ? psp_flags_granted(t) : row->flags, &psp),
+               DAT_CONN_QUAL_IN_USE);
 
         psp_holds_on(t, &holder, row);
         if (!row->same_evd) {
@@ -87,10 +90,10 @@ CASE(psp_create, in_use_by_process)
         DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
 
         if (place_is_here(t, &place)) {
-                expect(dat_psp_create(ia(t), place.qual, evd, DAT_PSP_CONSUMER_FLAG, &psp),
+                expect(dat_psp_create(ia(t), place.qual, evd, psp_flags_granted(t), &psp),
                        DAT_CONN_QUAL_IN_USE);
         } else {
-                psp = psp_at(t, place.qual, evd, DAT_PSP_CONSUMER_FLAG);
+                psp = psp_at(t, place.qual, evd, psp_flags_granted(t));
                 expect_served(t, psp, place.qual, evd);
         }
         expect_peer_served(t, &place);
@@ -107,8 +110,8 @@ CASE(psp_create, qualifier_of_freed_rsp)
         expect(dat_rsp_free(rsp), DAT_SUCCESS);
         disown(t, rsp);
 
-        psp = psp_at(t, qual, evd, DAT_PSP_CONSUMER_FLAG);
-        expect_psp(t, psp, qual, evd, DAT_PSP_CONSUMER_FLAG);
+        psp = psp_at(t, qual, evd, psp_flags_granted(t));
+        expect_psp(t, psp, qual, evd, psp_flags_granted(t));
         expect_served(t, psp, qual, evd);
         expect_served(t, psp, qual, evd);
 }
@@ -123,7 +126,7 @@ CASE(psp_create, many_at_once)
 
         for (int tries = 0; count < MANY && tries < 2 * MANY; tries++, qual++) {
                 DAT_RETURN ret =
-                    dat_psp_create(ia(t), qual, evd, DAT_PSP_CONSUMER_FLAG, &psps[count]);
+                    dat_psp_create(ia(t), qual, evd, psp_flags_granted(t), &psps[count]);
 
                 if (dat_is(ret, DAT_CONN_QUAL_IN_USE))
                         continue;
@@ -137,10 +140,10 @@ CASE(psp_create, many_at_once)
 
         psp_all_differ(t, psps, count);
         for (int i = 0; i < count; i++)
-                expect_psp(t, psps[i], quals[i], evd, DAT_PSP_CONSUMER_FLAG);
+                expect_psp(t, psps[i], quals[i], evd, psp_flags_granted(t));
         expect_served(t, psps[0], quals[0], evd);
         expect_served(t, psps[count / 2], quals[count / 2], evd);
         expect_served(t, psps[count - 1], quals[count - 1], evd);
         release(t, psps[0]);
-        expect_served(t, psp_at(t, quals[0], evd, DAT_PSP_CONSUMER_FLAG), quals[0], evd);
+        expect_served(t, psp_at(t, quals[0], evd, psp_flags_granted(t)), quals[0], evd);
 }

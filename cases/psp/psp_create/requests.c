@@ -59,7 +59,7 @@ CASE(psp_create, several_from_peer)
         struct peer_ep *ends[PLACES];
         DAT_CR_HANDLE requests[PLACES];
 
-        loop.psp = psp_new(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        loop.psp = psp_new(t, loop.requests, psp_flags_granted(t), &loop.qual);
         for (int i = 0; i < PLACES; i++)
                 ends[i] = peer_request(peer(t), loop.qual);
         for (int i = 0; i < PLACES; i++)
@@ -67,7 +67,7 @@ CASE(psp_create, several_from_peer)
 
         for (int i = 0; i < PLACES; i++) {
                 loop.passive = ep_with(t);
-                psp_take_peer(t, requests[i], DAT_PSP_CONSUMER_FLAG, &loop);
+                psp_take_peer(t, requests[i], psp_flags_granted(t), &loop);
         }
         for (int i = 0; i < PLACES; i++)
                 peer_wait_connected(ends[i]);
@@ -97,7 +97,7 @@ static void deal_leave(struct test *t, DAT_CR_HANDLE request, struct loop *loop)
 
 static void deal_end(struct test *t, DAT_CR_HANDLE request, struct loop *loop)
 {
-        expect_accepted(t, request, loop);
+        loop->passive = expect_accepted(t, request, loop);
         must(dat_ep_disconnect(loop->active, DAT_CLOSE_ABRUPT_FLAG));
         must_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_DISCONNECTED);
 }
@@ -116,7 +116,7 @@ FAMILY(psp_create, persistent, dealts)
 {
         DAT_EVD_HANDLE evd = request_evd(t);
         DAT_CONN_QUAL qual;
-        DAT_PSP_HANDLE psp = psp_new(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        DAT_PSP_HANDLE psp = psp_new(t, evd, psp_flags_granted(t), &qual);
         DAT_COUNT count = cap_at_limit(t, PLACES + 1, DAT_HANDLE_TYPE_EP, 2);
 
         for (int i = 0; i < count - 1; i++) {
@@ -176,7 +176,7 @@ FAMILY(psp_create, several_requests, spreads)
         DAT_COUNT count = cap_at_limit(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
 
         for (int i = 0; i < row->points; i++)
-                psps[i] = psp_new(t, evd, DAT_PSP_CONSUMER_FLAG, &quals[i]);
+                psps[i] = psp_new(t, evd, psp_flags_granted(t), &quals[i]);
         for (int i = 0; i < count; i++) {
                 asks[i] = loop_new(t);
                 ask_as(t, asks[i].active, quals[i % row->points], i);

@@ -20,7 +20,7 @@ CASE(psp_create, wakes_waiter)
         struct waiter *waiter;
         struct woken woken;
 
-        loop.psp = psp_new(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        loop.psp = psp_new(t, loop.requests, psp_flags_granted(t), &loop.qual);
         waiter = wait_on_evd(t, loop.requests, DAT_TIMEOUT_INFINITE, 1);
         must_wait(waiter);
         loop_connect(t, loop.active, loop.qual);
@@ -38,7 +38,7 @@ CASE(psp_create, triggers_cno)
         struct waiter *waiter;
         struct woken woken;
 
-        loop.psp = psp_new(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        loop.psp = psp_new(t, loop.requests, psp_flags_granted(t), &loop.qual);
         waiter = wait_on_cno(t, cno, event_timeout(t));
         must_wait(waiter);
         loop_connect(t, loop.active, loop.qual);
@@ -57,6 +57,7 @@ CASE(psp_create, triggers_cno)
 struct making {
         DAT_IA_HANDLE ia;
         DAT_EVD_HANDLE evd;
+        DAT_PSP_FLAGS flags;
         DAT_CONN_QUAL quals[ROW];
         DAT_PSP_HANDLE psps[ROW];
         DAT_RETURN rets[ROW];
@@ -68,7 +69,7 @@ static DAT_RETURN make_row(void *arg)
 
         for (int i = 0; i < ROW; i++)
                 making->rets[i] = dat_psp_create(making->ia, making->quals[i], making->evd,
-                                                 DAT_PSP_CONSUMER_FLAG, &making->psps[i]);
+                                                 making->flags, &making->psps[i]);
         return DAT_SUCCESS;
 }
 
@@ -80,7 +81,8 @@ static bool make_rows(struct test *t, struct making makings[THREADS], DAT_EVD_HA
         struct racer racers[THREADS];
 
         for (int i = 0; i < THREADS; i++) {
-                makings[i] = (struct making){.ia = ia(t), .evd = evd};
+                makings[i] =
+                    (struct making){.ia = ia(t), .evd = evd, .flags = psp_flags_granted(t)};
                 for (DAT_CONN_QUAL j = 0; j < ROW; j++)
                         makings[i].quals[j] = first + (DAT_CONN_QUAL)i * apart + j;
                 racers[i] = (struct racer){.call = make_row, .arg = &makings[i]};
@@ -91,7 +93,7 @@ static bool make_rows(struct test *t, struct making makings[THREADS], DAT_EVD_HA
 static void expect_made(struct test *t, const struct making *making, int i)
 {
         adopt(t, DAT_HANDLE_TYPE_PSP, making->psps[i]);
-        expect_psp(t, making->psps[i], making->quals[i], making->evd, DAT_PSP_CONSUMER_FLAG);
+        expect_psp(t, making->psps[i], making->quals[i], making->evd, psp_flags_granted(t));
 }
 
 CASE(psp_create, threads_each_its_own)

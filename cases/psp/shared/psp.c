@@ -53,19 +53,20 @@ void psp_take_peer(struct test *t, DAT_CR_HANDLE request, DAT_PSP_FLAGS flags, s
 
 void psp_hold(struct test *t, struct loop *holder)
 {
-        holder->psp = loop_listen(t, holder->requests, DAT_PSP_CONSUMER_FLAG, &holder->qual);
+        holder->psp = loop_listen(t, holder->requests, psp_flags_granted(t), &holder->qual);
 }
 
 void psp_hold_pending(struct test *t, struct loop *holder)
 {
-        loop_ask(t, holder);
+        psp_hold(t, holder);
+        loop_connect(t, holder->active, holder->qual);
         loop_take_request(t, holder);
 }
 
 void psp_hold_chosen(struct test *t, struct loop *holder)
 {
         poison(&holder->qual, sizeof(holder->qual));
-        must(dat_psp_create_any(ia(t), &holder->qual, holder->requests, DAT_PSP_CONSUMER_FLAG,
+        must(dat_psp_create_any(ia(t), &holder->qual, holder->requests, psp_flags_granted(t),
                                 &holder->psp));
         adopt(t, DAT_HANDLE_TYPE_PSP, holder->psp);
         MUST_BE_WRITTEN("dat_psp_create_any", *holder, qual);
@@ -97,8 +98,10 @@ void psp_holds_on(struct test *t, struct loop *holder, const struct psp_holder *
                 expect_rejected(t, holder->request, holder);
                 return;
         }
-        expect_accepted_by(t, holder->request, row->reserved ? DAT_HANDLE_NULL : holder->passive,
-                           holder);
+        if (row->reserved)
+                expect_accepted_by(t, holder->request, DAT_HANDLE_NULL, holder);
+        else
+                expect_accepted(t, holder->request, holder);
 }
 
 bool psp_ep_no_zone(const DAT_EP_PARAM *param)
