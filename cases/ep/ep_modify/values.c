@@ -423,21 +423,19 @@ static void expect_object_refused(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE
 FAMILY(ep_modify, invalid_objects_in, before_connecting)
 {
         DAT_EP_ATTR few = ep_attr_few(t);
-        struct ep_snapshot before;
-        DAT_HANDLE bad[BAD_OBJECTS];
-        DAT_EP_HANDLE ep;
+        DAT_EP_HANDLE ep = ep_in(t, row->state, .attr = &few);
+        struct ep_snapshot before = ep_snapshot(t, ep);
 
-        for (size_t i = 0; i < BAD_OBJECTS; i++)
-                bad[i] = bad_handle(t, bad_objects[i].type, bad_objects[i].how);
-        ep = ep_in(t, row->state, .attr = &few);
-        before = ep_snapshot(t, ep);
         for (size_t i = 0; i < BAD_OBJECTS; i++) {
                 const struct ep_parameter *parameter = &ep_parameters[bad_objects[i].parameter];
                 DAT_EP_PARAM asked = before.param;
+                DAT_HANDLE bad;
 
                 if (bad_objects[i].how == BAD_HANDLE_NULL)
                         continue;
-                ep_value_set(&asked, parameter, (uint64_t)(uintptr_t)bad[i]);
+                /* The handle of a freed object may be that of the next one that is made. */
+                bad = bad_handle(t, bad_objects[i].type, bad_objects[i].how);
+                ep_value_set(&asked, parameter, (uint64_t)(uintptr_t)bad);
                 expect_object_refused(t, ep, row->state, parameter, &asked);
                 expect_ep_kept(t, ep, &before, 0);
         }
