@@ -61,8 +61,6 @@ ASLEEP = re.compile(r"it waits still after ")
 _NOTHING_TAKEN = {"dat_evd_dequeue": "DAT_QUEUE_EMPTY", "dat_evd_wait": "DAT_TIMEOUT_EXPIRED"}
 # Answers of a call that takes events, and was not refused.
 _LOOKED = {SUCCESS, *_NOTHING_TAKEN.values()}
-# The check that a thread comes back from its wait.
-_WAITER = "waiter returns"
 # What a call is seen to leave unwritten, by a check of it and by a step that needs it.
 UNWRITTEN = re.compile(r"\w+ is not written\b|DAT_SUCCESS, with a value left unwritten$")
 
@@ -103,9 +101,6 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
         yield "unwritten", call
     if back:
         yield "refused", call, back[1]
-    elif check.text == _WAITER and not attempt.page_call.endswith("_wait"):
-        # What the page's call did not end, or what kept the event from the thread.
-        yield "waits", attempt.page_call
     if OTHER_BYTES.match(check.seen):
         yield "bytes", call
     if OTHER_EP.match(check.seen):
@@ -177,13 +172,13 @@ def came_undue(attempt: Attempt, check: Check) -> bool:
     return check.seen == SUCCESS and check.expected == (_NOTHING_TAKEN[call.name],)
 
 
+def is_missing_completion(check: Check) -> bool:
+    return check.expected in _COMPLETIONS and check.seen.startswith("no event")
+
+
 def is_missing(check: Check) -> bool:
     """Whether a completion, or an event of a connection, did not come."""
     return is_missing_completion(check) or is_missing_connection(check)
-
-
-def is_missing_completion(check: Check) -> bool:
-    return check.expected in _COMPLETIONS and check.seen.startswith("no event")
 
 
 def names_expected(check: Check) -> tuple[str, ...]:

@@ -161,6 +161,8 @@ def test_one_cause(tmp_path: Path, one: Record, other: Record) -> None:
         # Events of a connection that two calls had to bring, or two events.
         (missing("dat_cr_reject", 7, "BROKEN"), missing("dat_cr_accept", 9, "BROKEN")),
         (missing("dat_cr_reject", 7, "BROKEN"), missing("dat_cr_reject", 9, "TIMED_OUT")),
+        # Waits that two calls had to end.
+        (asleep("dat_evd_set_unwaitable", 7), asleep("dat_evd_free", 9)),
         # Conditions of two variables, which are of no field.
         (
             failing("dat_srq_query", 7, "none", text="called > 0", expected=["called > 0"]),
