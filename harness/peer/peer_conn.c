@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the commands of a peer share: answers, waits for events, registered memory. */
+/* What the commands of a peer share: answers, waits for events, registered memory, EPs. */
 #include "peer/peer_conn.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
+#include "case/ep_attr.h"
 #include "case/step.h"
 #include "evidence/api.h"
+
+#define CONNECT_QLEN 8
+#define RECV_QLEN    256
+#define REQUEST_QLEN 64
+#define RECV_DTOS    256
+#define READS        4
 
 json_t *peer_yes(void)
 {
@@ -111,4 +119,44 @@ json_t *peer_register(const struct peer_process *process, size_t length, unsigne
             DAT_MEM_PRIV_ALL_FLAG, lmr, context, &rmr_context, &registered_length,
             &registered_address);
         return NULL;
+}
+
+/*
+ * Any EP of the case may read from the peer. The peer's own EPs may read only if the command says
+ * so: a connection may be refused if one end reads more than the other end allows.
+ */
+static json_t *make_ep(struct peer_process *process, struct peer_conn *conn, DAT_COUNT reads_out)
+{
+        DAT_EP_ATTR attr = ep_attr_modest(&process->attr);
+
+        attr.max_recv_dtos = peer_at_most(process->attr.max_dto_per_ep, RECV_DTOS);
+        attr.max_rdma_read_in = peer_at_most(process->attr.max_rdma_read_per_ep_in, READS);
+        attr.max_rdma_read_out = peer_at_most(process->attr.max_rdma_read_per_ep_out, reads_out);
+        attr.max_rdma_read_iov = attr.max_rdma_read_out ? 1 : 0;
+        TRY(dat_evd_create, process->ia, peer_at_most(process->attr.max_evd_qlen, RECV_QLEN),
+            DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &conn->recv_evd);
+        TRY(dat_evd_create, process->ia, REQUEST_QLEN, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
+            &conn->request_evd);
+        TRY(dat_evd_create, process->ia, CONNECT_QLEN, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
+            &conn->connect_evd);
+        TRY(dat_ep_create, process->ia, process->pz, conn->recv_evd, conn->request_evd,
+            conn->connect_evd, &attr, &conn->ep);
+        return NULL;
+}
+
+struct peer_conn *peer_conn_new(struct peer_process *process, DAT_COUNT reads, json_t **refusal)
+{
+        struct peer_conn *conn = NULL;
+
+        if (process->conn_count < CONNS_MAX)
+                conn = calloc(1, sizeof(*conn));
+        if (!conn) {
+                *refusal = peer_no("no more than %d connections", CONNS_MAX);
+                return NULL;
+        }
+        conn->number = process->conn_count;
+        process->conns[process->conn_count++] = conn;
+        *refusal = make_ep(process, conn, reads);
+        conn->made_ns = now_ns();
+        return *refusal ? NULL : conn;
 }

@@ -79,11 +79,16 @@ def test_peer_that_cannot_obey(agent_on: Callable[[str], Agent]) -> None:
     )
 
 
-def test_peer_that_may_make_no_ep(agent_on: Callable[[str], Agent]) -> None:
-    """The provider declares that it makes the EPs of all PSPs itself."""
-    outcome = agent_on("psp=of_provider").run("harness/asks_too_much_of_peer")
-    assert outcome.word == "UNSUPPORTED"
-    assert outcome.reason.startswith("ep_creator: ")
+def test_peer_where_the_provider_makes_the_eps_of_all_psps(
+    agent_on: Callable[[str], Agent],
+) -> None:
+    """It listens by an RSP, with an EP of its own."""
+    outcome = agent_on("psp=of_provider").run("harness/takes_request_of_nobody", event_ms=300)
+    assert outcome.word == "BLOCKED"
+    assert outcome.verdict["blocked"]["call"] == "dat_rsp_create"
+    by_peer = [event["call"] for event in outcome.of("call") if event["who"] == "peer"]
+    assert "dat_rsp_create" in by_peer
+    assert "dat_psp_create" not in by_peer
 
 
 def test_peer_that_crashes(agent_on: Callable[[str], Agent]) -> None:

@@ -513,6 +513,22 @@ static DAT_RETURN psp_free(DAT_PSP_HANDLE psp)
         return free_object(psp, DAT_HANDLE_TYPE_PSP);
 }
 
+static DAT_RETURN rsp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual, DAT_EP_HANDLE ep,
+                             DAT_EVD_HANDLE evd, DAT_RSP_HANDLE *rsp)
+{
+        (void)qual;
+        (void)evd;
+        MISBEHAVE("rsp");
+        if (!find(ia, DAT_HANDLE_TYPE_IA) || !find(ep, DAT_HANDLE_TYPE_EP))
+                return FAIL(DAT_INVALID_HANDLE);
+        return make(ia, DAT_HANDLE_TYPE_RSP, rsp);
+}
+
+static DAT_RETURN rsp_free(DAT_RSP_HANDLE rsp)
+{
+        return free_object(rsp, DAT_HANDLE_TYPE_RSP);
+}
+
 static DAT_RETURN ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
                             DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
                             const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep)
@@ -593,6 +609,8 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)
             .srq_free_func = srq_free,
             .psp_create_func = psp_create,
             .psp_free_func = psp_free,
+            .rsp_create_func = rsp_create,
+            .rsp_free_func = rsp_free,
             .ep_create_func = ep_create,
             .ep_query_func = ep_query,
             .ep_get_status_func = ep_get_status,
