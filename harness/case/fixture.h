@@ -266,8 +266,9 @@ void adopt_rsp(struct test *t, DAT_RSP_HANDLE rsp, DAT_EP_HANDLE ep, DAT_EVD_HAN
 const char *event_name(DAT_EVENT_NUMBER number, char *space, size_t size);
 
 /*
- * must_event: waits for one event on `evd`, up to the run's event deadline; none, or one with
- * another number, ends the case as BLOCKED. expect_event: the same, as FAIL.
+ * expect_event: waits for one event on `evd`, up to the run's event deadline; none, or one with
+ * another number, is FAIL. must_event: the same, as BLOCKED; for a rejection it takes the event of
+ * either side's, and for the end of a connection DISCONNECTED or BROKEN.
  */
 #define must_event(evd_, number_) \
         fixture_event(t, CHECK_SITE_("the event on an EVD"), (evd_), (number_), false)

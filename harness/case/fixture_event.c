@@ -170,24 +170,55 @@ static void know_request(struct test *t, const DAT_CR_ARRIVAL_EVENT_DATA *data)
                 point->request = data->cr_handle;
 }
 
+static bool tells_rejection(DAT_EVENT_NUMBER number)
+{
+        return number == DAT_CONNECTION_EVENT_PEER_REJECTED ||
+               number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
+}
+
+static bool tells_end(DAT_EVENT_NUMBER number)
+{
+        return number == DAT_CONNECTION_EVENT_DISCONNECTED || number == DAT_CONNECTION_EVENT_BROKEN;
+}
+
+/*
+ * A step needs to know that a request was rejected, or that a connection is over. Which of two
+ * events tells it is for the clauses that promise the event.
+ */
+static bool is_as_awaited(const struct awaited *awaited, DAT_EVENT_NUMBER seen)
+{
+        if (awaited->clause)
+                return seen == awaited->number;
+        return seen == awaited->number ||
+               (tells_rejection(awaited->number) && tells_rejection(seen)) ||
+               (tells_end(awaited->number) && tells_end(seen));
+}
+
 DAT_EVENT fixture_event_unless(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
                                DAT_EVENT_NUMBER number, bool clause, void (*unless)(void *arg),
                                void *arg)
 {
         char wanted_space[32];
         char seen_space[32];
-        const struct awaited awaited = {
+        struct awaited awaited = {
             .wanted = event_name(number, wanted_space, sizeof(wanted_space)),
             .number = number,
             .clause = clause,
             .unless = unless,
             .arg = arg,
         };
+        const char *seen;
         DAT_EVENT event;
+        bool ok;
 
         wait_event(t, site, evd, &awaited, &event);
-        event_seen(t, site, &awaited, event.event_number == number,
-                   event_name(event.event_number, seen_space, sizeof(seen_space)));
+        seen = event_name(event.event_number, seen_space, sizeof(seen_space));
+        ok = is_as_awaited(&awaited, event.event_number);
+        if (ok && event.event_number != number) {
+                record(t, "%s tells what %s should", seen, awaited.wanted);
+                awaited.wanted = seen;
+        }
+        event_seen(t, site, &awaited, ok, seen);
         if (number == DAT_CONNECTION_REQUEST_EVENT)
                 know_request(t, &event.event_data.cr_arrival_event_data);
         return event;
