@@ -23,6 +23,18 @@ struct queue queue_with(struct test *t, DAT_COUNT size)
         return queue_for(t, size, MESSAGE, SLOTS);
 }
 
+struct queue queue_of_other_ia(struct test *t, DAT_COUNT size)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        DAT_PZ_HANDLE zone = pz_of(t, other);
+
+        return (struct queue){
+            .srq = srq_with(t, .ia = other, .pz = zone, .max_recv_dtos = size),
+            .length = MESSAGE,
+            .buf = buf_with(t, .ia = other, .pz = zone, .length = SLOTS * MESSAGE),
+        };
+}
+
 /* Takes a slot of the queue's memory for a receive. */
 static int take_slot(struct queue *queue)
 {

@@ -48,6 +48,9 @@ struct flow {
 struct queue queue_for(struct test *t, DAT_COUNT size, size_t length, size_t slots);
 struct queue queue_with(struct test *t, DAT_COUNT size);
 
+/* The same as queue_with() on the other open IA, with memory of it. */
+struct queue queue_of_other_ia(struct test *t, DAT_COUNT size);
+
 /* Posts `count` receives more, on free slots; for expect_posts() that they are taken is the clause.
  */
 void queue_post(struct test *t, struct queue *queue, int count);

@@ -65,14 +65,8 @@ CASE(srq_post_recv, not_other_srq)
 /* One of them is of another open IA. */
 CASE(srq_post_recv, srq_of_other_ia)
 {
-        DAT_IA_HANDLE other = other_ia(t);
-        DAT_PZ_HANDLE zone = pz_of(t, other);
         struct queue own = queue_with(t, 8);
-        struct queue queue = {
-            .srq = srq_with(t, .ia = other, .pz = zone, .max_recv_dtos = 8),
-            .length = MESSAGE,
-            .buf = buf_with(t, .ia = other, .pz = zone, .length = SLOTS * MESSAGE),
-        };
+        struct queue queue = queue_of_other_ia(t, 8);
         struct flow flow = flow_open(t, &own, DAT_HANDLE_NULL);
 
         expect_posts(t, &queue, 2);

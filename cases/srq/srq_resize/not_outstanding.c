@@ -90,14 +90,8 @@ CASE(srq_resize, other_srq_on_evd)
 
 CASE(srq_resize, srq_of_other_ia)
 {
-        DAT_IA_HANDLE other = other_ia(t);
-        DAT_PZ_HANDLE zone = pz_of(t, other);
         struct queue own = queue_with(t, 8);
-        struct queue queue = {
-            .srq = srq_with(t, .ia = other, .pz = zone, .max_recv_dtos = 8),
-            .length = MESSAGE,
-            .buf = buf_with(t, .ia = other, .pz = zone, .length = MESSAGE),
-        };
+        struct queue queue = queue_of_other_ia(t, 8);
         DAT_SRQ_PARAM before = srq_param(t, own.srq);
         DAT_COUNT request = srq_size_above(t, queue.srq, 8);
 
