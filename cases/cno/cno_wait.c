@@ -506,11 +506,14 @@ FAMILY(cno_wait, waited_stream, event_kinds)
         DAT_EVD_HANDLE evd = feeding(t, cno);
         struct waiter *direct = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
         struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+        struct woken woken;
 
         must_wait(direct);
         expect_wait(waiter);
         row->bring(t, &brought);
-        expect(expect_awake(direct).ret, DAT_SUCCESS);
+        woken = expect_awake(direct);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_brought(t, row, &brought, &woken.event);
         expect_asleep(waiter);
         post_ses(t, evd, 0, 1);
 
