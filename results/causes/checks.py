@@ -58,9 +58,9 @@ _ANOTHER_CAME = re.compile(
 # A wait that had to end, as the check of its thread says it.
 ASLEEP = re.compile(r"it waits still after ")
 # What those that take events return if there is none.
-_NOTHING_TAKEN = {"dat_evd_dequeue": "DAT_QUEUE_EMPTY", "dat_evd_wait": "DAT_TIMEOUT_EXPIRED"}
+NOTHING_TAKEN = {"dat_evd_dequeue": "DAT_QUEUE_EMPTY", "dat_evd_wait": "DAT_TIMEOUT_EXPIRED"}
 # Answers of a call that takes events, and was not refused.
-_LOOKED = {SUCCESS, *_NOTHING_TAKEN.values()}
+_LOOKED = {SUCCESS, *NOTHING_TAKEN.values()}
 # What a call is seen to leave unwritten, by a check of it and by a step that needs it.
 UNWRITTEN = re.compile(r"\w+ is not written\b|DAT_SUCCESS, with a value left unwritten$")
 
@@ -119,7 +119,7 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
         yield "refused", call, refusal_of(check.seen)
     if (parameter := _granted_parameter(attempt, check)) and culprit:
         yield "parameter", culprit.name, parameter
-    looks = call in _NOTHING_TAKEN and SUCCESS not in check.expected
+    looks = call in NOTHING_TAKEN and SUCCESS not in check.expected
     if looks and is_of_answer(attempt) and check.seen in _LOOKED:
         # It was not refused, and there was an event, or none.
         yield "looked", call, check.expected
@@ -169,7 +169,7 @@ def came_undue(attempt: Attempt, check: Check) -> bool:
     call = attempt.culprit
     if call is None or call.name not in TAKING or call.name == attempt.page_call:
         return False
-    return check.seen == SUCCESS and check.expected == (_NOTHING_TAKEN[call.name],)
+    return check.seen == SUCCESS and check.expected == (NOTHING_TAKEN[call.name],)
 
 
 def is_missing_completion(check: Check) -> bool:
@@ -189,7 +189,7 @@ def names_expected(check: Check) -> tuple[str, ...]:
 def _is_missing_event(check: Check, last: Call | None) -> bool:
     """Whether no event came, where one was expected that is of no connection."""
     if check.expected == (SUCCESS,):
-        return last is not None and check.seen.split(",")[0] == _NOTHING_TAKEN.get(last.name)
+        return last is not None and check.seen.split(",")[0] == NOTHING_TAKEN.get(last.name)
     if check.seen.startswith("no event") and not is_missing_connection(check):
         return any(EVENT.match(name.split(" ")[0]) for name in check.expected)
     # Its cookie or its EP tells that it is another one.

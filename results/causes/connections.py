@@ -4,9 +4,9 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from results.causes.checks import is_missing_completion
+from results.causes.checks import NOTHING_TAKEN, is_missing_completion
 from results.causes.handles import SUCCESS, object_of
-from results.causes.shown import TAKING, is_of_answer, is_of_event, last_call
+from results.causes.shown import is_of_answer, is_of_event, last_call
 from results.model.attempt import Attempt
 from results.model.evidence import Call, Check
 
@@ -26,8 +26,6 @@ _POSTS = {
         "dat_ep_post_rdma_write",
     ),
 }
-# What those that take events return if there is none.
-_NOTHING = ("DAT_QUEUE_EMPTY", "DAT_TIMEOUT_EXPIRED")
 
 
 def origin_of(attempt: Attempt) -> tuple[str, str]:
@@ -76,7 +74,7 @@ def _was_reset(granted: Iterable[Call], ep: str) -> bool:
 
 
 def _is_missing(attempt: Attempt, check: Check, last: Call) -> bool:
-    if last.name not in TAKING or last.ret not in _NOTHING:
+    if last.ret != NOTHING_TAKEN.get(last.name):
         return False
     answer = is_of_answer(attempt) and check.expected == (SUCCESS,)
     return answer or is_missing_completion(check)
