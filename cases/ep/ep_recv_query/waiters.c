@@ -30,8 +30,12 @@ static struct watched watched_by(struct test *t, const struct receiver *row)
         struct own own;
 
         if (!row->srq) {
+                struct watched watched;
+
                 own = own_connected(t, WATCHED_RECEIVES);
-                return watched_ep(own.ep, own.evd, own.end);
+                watched = watched_ep(own.ep, own.evd, own.end);
+                watched.ep = own.ep;
+                return watched;
         }
         queue = queue_with(t, WATCHED_RECEIVES);
         flow = flow_open(t, &queue, DAT_HANDLE_NULL);

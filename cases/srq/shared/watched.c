@@ -39,13 +39,15 @@ static struct woken woken_under_looks(struct test *t, struct watched *watched,
         return woken;
 }
 
-/* Which EP a completion of an SRQ names is for dat_srq_post_recv. */
-static void check_message_woke(struct test *t, const struct woken *woken)
+static void check_message_woke(struct test *t, const struct watched *watched,
+                               const struct woken *woken)
 {
         const DAT_DTO_COMPLETION_EVENT_DATA *dto =
             &woken->event.event_data.dto_completion_event_data;
 
         expect_eq(woken->event.event_number, DAT_DTO_COMPLETION_EVENT);
+        if (watched->ep)
+                expect_that(dto->ep_handle == watched->ep, "the completion is of another EP");
         expect_eq(dto->status, DAT_DTO_SUCCESS);
 }
 
@@ -59,7 +61,7 @@ void expect_looks_wake(struct test *t, struct watched *watched)
                 look_often(t, watched);
                 expect_asleep(waiter);
                 woken = woken_under_looks(t, watched, waiter);
-                check_message_woke(t, &woken);
+                check_message_woke(t, watched, &woken);
         }
         expect_quiet(watched->evd);
 }
@@ -76,7 +78,7 @@ void expect_looks_wake_at_threshold(struct test *t, struct watched *watched)
         expect_asleep(waiter);
 
         woken = woken_under_looks(t, watched, waiter);
-        check_message_woke(t, &woken);
+        check_message_woke(t, watched, &woken);
         expect_dto(watched->evd);
         expect_quiet(watched->evd);
 }

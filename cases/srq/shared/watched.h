@@ -9,6 +9,7 @@
 
 /* The receives of a connected EP, and the call that looks. */
 struct watched {
+        DAT_EP_HANDLE ep;   /* that completions name; null if it has an SRQ, whose pages ask that */
         DAT_EVD_HANDLE evd; /* of its receives */
         struct peer_ep *end;
         DAT_HANDLE object; /* that the call is about */
