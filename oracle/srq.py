@@ -313,6 +313,16 @@ def _count(told_as: str, srq: Srq, side: Side, least: int, most: int) -> Wanted:
     return Wanted(check)
 
 
+def _reaped_meanwhile(call: Call) -> int:
+    """How many receives other threads may have reaped as the call was made.
+
+    A wait that it met is judged where it ends, and had taken its completion before.
+    """
+    return sum(
+        other.name == "dat_evd_wait" and (other.ok or not other.finished) for other in call.overlaps
+    )
+
+
 def available_least(srq: Srq, side: Side) -> int:
     """The fewest receives that can be on the SRQ now."""
     if srq.doubt:
@@ -371,6 +381,7 @@ def size_behind_resize(call: Call, srq: Srq, _side: Side) -> bool | str | None:
 )
 def query(call: Call, srq: Srq, side: Side) -> bool | str | None:
     posted = len(srq.posted)
+    least = max(0, srq.outstanding_least - _reaped_meanwhile(call))
     waiting = posted - taken_surely(srq, side, call.begin - SETTLED_US)
     asked_iov = srq.parameters.get("max_recv_iov")
     iov: Any = srq.iov
@@ -400,13 +411,13 @@ def query(call: Call, srq: Srq, side: Side) -> bool | str | None:
                     "srq_info_available_supported",
                     srq,
                     side,
-                    min(available_least(srq, side), waiting),
+                    max(0, min(available_least(srq, side), waiting) - _reaped_meanwhile(call)),
                     waiting,
                 ),
             ),
             "outstanding_dto_count": (
                 "OUTSTANDING_DTO_COUNT",
-                _count("srq_info_outstanding_supported", srq, side, srq.outstanding_least, posted),
+                _count("srq_info_outstanding_supported", srq, side, least, posted),
             ),
         },
     )
