@@ -318,9 +318,8 @@ def _reaped_meanwhile(call: Call) -> int:
 
     A wait that it met is judged where it ends, and had taken its completion before.
     """
-    return sum(
-        other.name == "dat_evd_wait" and (other.ok or not other.finished) for other in call.overlaps
-    )
+    taking = (other for other in call.overlaps if other.name == "dat_evd_wait")
+    return sum(not other.finished or other.event == "DAT_DTO_COMPLETION_EVENT" for other in taking)
 
 
 def available_least(srq: Srq, side: Side) -> int:
@@ -411,7 +410,7 @@ def query(call: Call, srq: Srq, side: Side) -> bool | str | None:
                     "srq_info_available_supported",
                     srq,
                     side,
-                    max(0, min(available_least(srq, side), waiting) - _reaped_meanwhile(call)),
+                    min(available_least(srq, side), waiting),
                     waiting,
                 ),
             ),
