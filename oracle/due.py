@@ -12,7 +12,7 @@ from oracle.ep import DEFAULT_FLAG, UNSIGNALLED, now
 from oracle.evd import QUEUE_EMPTY, SOFTWARE, TIMEOUT_EXPIRED
 from oracle.kernel import INVALID_STATE, tells
 from oracle.messages import all_met, came, sent_surely, since, taken_surely
-from oracle.pairing import SETTLED_US, SMALL_MESSAGE
+from oracle.pairing import SMALL_MESSAGE
 from oracle.state import DISCONNECTED, UNCONNECTED, Cno, Connection, Ep, Evd, Ia, Side, Srq
 from oracle.trace import Call
 
@@ -157,9 +157,10 @@ def _made_unwaitable(call: Call, other: Call) -> bool:
 def until_of(call: Call, side: Side) -> float:
     """The time by which what is due must have been done."""
     ender = _ender(call)
+    settled_us: int = side.trace.settled_us
     if ender is not None:
-        return ender.begin - SETTLED_US
-    return (call.end if call.finished else side.last) - SETTLED_US
+        return ender.begin - settled_us
+    return (call.end if call.finished else side.last) - settled_us
 
 
 def _is_alone(call: Call) -> bool:
@@ -378,7 +379,7 @@ def event_wakes(call: Call, cno: Cno, side: Side) -> bool | str | None:
         if other.name == "dat_evd_post_se" and other.ok and _notifies(other.o, cno)
     ]
     if call.ok:
-        last = max((other.begin for other in posts), default=0) - SETTLED_US
+        last = max((other.begin for other in posts), default=0) - side.trace.settled_us
         for other in posts:
             if call.begin <= other.begin and other.end <= last:
                 return f"sleeps until a later event, while one has come on {other.o.name}"

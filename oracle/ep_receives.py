@@ -9,7 +9,6 @@ from oracle.ep_modify import BEFORE_REQUEST, remember
 from oracle.ep_query import CAN_TAKE, UNKNOWN
 from oracle.kernel import MODEL, NOT_IMPLEMENTED, Open, Refusal, after, choose, may, refuses, tells
 from oracle.messages import came, counts_of, none_accepted
-from oracle.pairing import SETTLED_US
 from oracle.state import DISCONNECTED, Ep, Side, Srq
 from oracle.trace import Call
 
@@ -52,7 +51,7 @@ def recv_query(call: Call, ep: Ep, side: Side) -> bool | str | None:
     reaped = min(pair[0] for pair in ep.streams)
     most = posted - reaped
     if not call.overlaps and side.trace.hosts == 1:
-        most = posted - max(reaped, came(ep, side, call.begin - SETTLED_US))
+        most = posted - max(reaped, came(ep, side, call.begin - side.trace.settled_us))
     least = waiting_least(ep)
     states = now(ep)
     if states == {DISCONNECTED}:

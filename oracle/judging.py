@@ -31,7 +31,7 @@ from oracle import (
     watermark,
 )
 from oracle.kernel import RULES, Judge, Rule
-from oracle.pairing import SETTLED_US, clocks, pairs
+from oracle.pairing import clocks, pairs
 from oracle.state import Side
 from oracle.trace import Call, Process, Trace, TraceError, read
 from oracle.verdict import Deviation, Judgement
@@ -67,10 +67,14 @@ Watch = Callable[[Side, Call], None]
 
 
 def judge(
-    record: Mapping[str, Any], declared: Mapping[str, Any], watch: Watch | None = None
+    record: Mapping[str, Any],
+    declared: Mapping[str, Any],
+    watch: Watch | None = None,
+    patience: int = 1,
 ) -> Judgement:
     """Judge a verdict record. `declared` are the attributes and needs of the IA (hosts record).
-    `watch` gets each call of the case when it has been judged.
+    `watch` gets each call of the case when it has been judged. Events have `patience` times as
+    long to come, as the run gave them (run record).
 
     Never raises for what a record has: damage is reported in the judgement.
     """
@@ -80,6 +84,7 @@ def judge(
     except TraceError as fault:
         judgement.damage = str(fault)
         return judgement
+    trace.wait(patience)
     try:
         _judge_trace(trace, judgement, watch)
     except Exception as error:
@@ -109,7 +114,7 @@ def _judge_trace(trace: Trace, judgement: Judgement, watch: Watch | None) -> Non
         side.links = pairs(case, peer)
         side.asked_by = {request: number for number, request in pairs(peer, case).items()}
         offset = clocks(case, peer, trace.hosts)
-        if offset.most - offset.least < SETTLED_US:
+        if offset.most - offset.least < trace.settled_us:
             side.offset = (offset.least, offset.most)
     _judge(side, case, trace, judgement, watch)
     for call, why in side.proven:

@@ -6,7 +6,7 @@ A message that finds no receive may wait, or end the connection: it depends on t
 
 from collections.abc import Sequence
 
-from oracle.pairing import SETTLED_US, SMALL_MESSAGE
+from oracle.pairing import SMALL_MESSAGE
 from oracle.state import (
     DISCONNECTED,
     PASSIVE,
@@ -75,10 +75,6 @@ def all_met(srq: Srq, side: Side) -> bool:
     )
 
 
-# After its completion was reaped by the sender, a message has completed its receive.
-ACKED_US = 50_000
-
-
 def acked(side: Side, connection: Connection, until: float) -> int:
     """How many messages of a connection had surely been received by a time: their sends succeeded.
 
@@ -89,7 +85,7 @@ def acked(side: Side, connection: Connection, until: float) -> int:
         return 0
     if side.attributes.get("end_to_end_completion_supported") is not True:
         return 0
-    return sum(since(side, connection, at) + ACKED_US <= until for at in other.acked)
+    return sum(since(side, connection, at) + side.trace.acked_us <= until for at in other.acked)
 
 
 def early(side: Side, end: Connection, at: float) -> float:
@@ -149,9 +145,9 @@ def sent_surely(side: Side, connection: Connection, until: float) -> int:
     other = connection.other
     if other is None or not other.exact:
         return 0
-    count = acked(side, connection, until + SETTLED_US)
+    count = acked(side, connection, until + side.trace.settled_us)
     lasts = min(_lasts(side, connection, other), _lasts(side, other, connection))
-    return max(count, sent(side, connection, min(until, lasts - SETTLED_US)))
+    return max(count, sent(side, connection, min(until, lasts - side.trace.settled_us)))
 
 
 def sent(side: Side, connection: Connection, until: float) -> int:
@@ -161,7 +157,7 @@ def sent(side: Side, connection: Connection, until: float) -> int:
     other = connection.other
     if other is None or not other.exact:
         return 0
-    count = acked(side, connection, until + SETTLED_US)
+    count = acked(side, connection, until + side.trace.settled_us)
     if connection.phase != "up":
         return count
     for length, at, _digest, _begin in other.sent[count:]:
@@ -178,7 +174,7 @@ def came(ep: Ep, side: Side, until: float) -> int:
         return 0
     posted = sum(receive.at <= until for receive in ep.receives)
     count = min(posted, sent(side, connection, until), met(side, connection, ep.receives))
-    return max(count, acked(side, connection, until + SETTLED_US))
+    return max(count, acked(side, connection, until + side.trace.settled_us))
 
 
 def none_accepted(side: Side) -> bool:
@@ -229,7 +225,7 @@ def taken_surely(srq: Srq, side: Side, until: float) -> int:
 
 def counts_of(srq: Srq, side: Side, call: Call) -> str:
     """A receive that waits is on the SRQ or at one EP: why what was told of them is too much."""
-    settled = srq.told_at - SETTLED_US
+    settled = srq.told_at - side.trace.settled_us
     if srq.doubt or side.threads or not is_quiet(srq, side, settled, call.end):
         return ""
     waiting = len(srq.posted) - taken_surely(srq, side, settled)
@@ -260,8 +256,6 @@ def _unreaped(ep: Ep, side: Side, until: float) -> int:
     return max(0, sum(at <= until for at in begins(side, connection)) - ep.srq_reaped)
 
 
-# After so long, an end has flushed what it has to.
-FLUSHED_US = 90_000
 # An EP of an SRQ that was never connected holds no receive of it.
 IDLE = frozenset((UNCONNECTED, RESERVED, PASSIVE, TENTATIVE))
 
@@ -275,5 +269,5 @@ def is_spent(ep: Ep, side: Side) -> bool:
         and len(ep.connections) == 1
         and ep.states == {DISCONNECTED}
         and isinstance(evd, Evd)
-        and evd.empty_at >= connection.ended_at + FLUSHED_US
+        and evd.empty_at >= connection.ended_at + side.trace.flushed_us
     )

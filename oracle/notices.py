@@ -12,12 +12,8 @@ from oracle.cno import is_agent
 from oracle.due import connections_due, due_of_srq, due_receives, due_requests, feeding
 from oracle.evd import QUEUE_EMPTY
 from oracle.kernel import Breach, after, after_any, before, tells
-from oracle.pairing import SETTLED_US
 from oracle.state import Cno, Connection, Ep, Evd, Side
 from oracle.trace import Call
-
-# So long after an event was taken, its notification is no longer on its way.
-NOTIFIED_US = 50_000
 
 
 def stand_of(evd: Evd, side: Side) -> tuple[Any, ...] | None:
@@ -130,7 +126,7 @@ def waited(call: Call, cno: Any, side: Side) -> None:
     for evd in cno.evds:
         notice = evd.notice
         stand = stand_of(evd, side)
-        late = call.begin - notice.last_at < NOTIFIED_US
+        late = call.begin - notice.last_at < side.trace.notified_us
         known = not late and not call.overlaps and stand == notice.bare
         notice.clear[cno.name] = stand if known else None
         if notice.attached == cno.name:
@@ -165,7 +161,7 @@ def sleepers(call: Call, side: Side) -> None:
     waits = [other for other in call.overlaps if other.name in ("dat_cno_wait", "dat_evd_wait")]
     for wait in waits:
         timeout = wait.arg("timeout")
-        if isinstance(timeout, int) and wait.begin + timeout + SETTLED_US <= call.begin:
+        if isinstance(timeout, int) and wait.begin + timeout + side.trace.settled_us <= call.begin:
             page = wait.name.removeprefix("dat_")
             why = f"sleeps, while its {timeout} us are over"
             side.overslept[wait.n] = (wait, f"{page}/time_out", why)
@@ -177,7 +173,11 @@ def sleepers(call: Call, side: Side) -> None:
             continue
         for evd in cno.evds:
             met = any(other.arg("evd_handle") == evd.name for other in waits)
-            if not met and _would_notify(evd, cno) and _due(evd, side, call.begin - SETTLED_US):
+            if (
+                not met
+                and _would_notify(evd, cno)
+                and _due(evd, side, call.begin - side.trace.settled_us)
+            ):
                 why = f"sleeps, while an event has come on {evd.name}"
                 side.overslept[wait.n] = (wait, "cno_wait/wakes", why)
 
@@ -200,7 +200,7 @@ def events_notify(call: Call, cno: Cno, side: Side) -> bool | str | None:
         return None
     if side.trace.hosts != 1 or side.trace.others or side.threads or cno.lost:
         return None
-    until = call.end - SETTLED_US
+    until = call.end - side.trace.settled_us
     judged: bool | None = None
     for evd in cno.evds:
         if _would_notify(evd, cno):

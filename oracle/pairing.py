@@ -10,8 +10,6 @@ from typing import Any
 
 from oracle.trace import Process
 
-# What was done so long before an observation has had its effect, unless the network is disturbed.
-SETTLED_US = 500_000
 SMALL_MESSAGE = 1 << 18
 
 

@@ -36,7 +36,6 @@ from oracle.kernel import (
 )
 from oracle.lmr import is_inside, lmr_of, privileges
 from oracle.messages import acked, begins, is_quiet, met
-from oracle.pairing import SETTLED_US
 from oracle.state import (
     CONNECTED,
     DISCONNECTED,
@@ -738,7 +737,7 @@ def _holds_none(ep: Ep, srq: Srq, side: Side, call: Call) -> bool:
     """Whether the EP has told that it holds none, and nothing has come since."""
     if srq.held.get(ep) != 0 or srq.doubt or side.threads:
         return False
-    return is_quiet(srq, side, srq.told_at - SETTLED_US, call.end)
+    return is_quiet(srq, side, srq.told_at - side.trace.settled_us, call.end)
 
 
 def _bind_completion(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> bool | str | None:

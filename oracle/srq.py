@@ -47,7 +47,6 @@ from oracle.kernel import (
     tells,
 )
 from oracle.messages import counts_of, is_spent, none_accepted, taken_surely
-from oracle.pairing import SETTLED_US
 from oracle.state import (
     ACTIVE,
     COMPLETION_PENDING,
@@ -381,7 +380,7 @@ def size_behind_resize(call: Call, srq: Srq, _side: Side) -> bool | str | None:
 def query(call: Call, srq: Srq, side: Side) -> bool | str | None:
     posted = len(srq.posted)
     least = max(0, srq.outstanding_least - _reaped_meanwhile(call))
-    waiting = posted - taken_surely(srq, side, call.begin - SETTLED_US)
+    waiting = posted - taken_surely(srq, side, call.begin - side.trace.settled_us)
     asked_iov = srq.parameters.get("max_recv_iov")
     iov: Any = srq.iov
     if iov is None and isinstance(asked_iov, int):

@@ -148,7 +148,19 @@ class Process:
 class Trace:
     """What a verdict record tells of one run of a case."""
 
-    __slots__ = ("attributes", "case", "hosts", "others", "processes", "records", "verdict")
+    __slots__ = (
+        "acked_us",
+        "attributes",
+        "case",
+        "flushed_us",
+        "hosts",
+        "notified_us",
+        "others",
+        "processes",
+        "records",
+        "settled_us",
+        "verdict",
+    )
 
     def __init__(self, case: str, hosts: int, verdict: str, attributes: Mapping[str, Any]) -> None:
         self.case = case
@@ -159,6 +171,18 @@ class Trace:
         self.attributes = attributes
         self.processes: list[Process] = []
         self.records: Sequence[str] = ()  # what the case has noted
+        self.wait(1)
+
+    def wait(self, patience: int) -> None:
+        """Give what is done so many times as long to have its effect."""
+        # What was done so long before has had its effect, unless the network is disturbed.
+        self.settled_us = 500_000 * patience
+        # After its completion was reaped by the sender, a message has completed its receive.
+        self.acked_us = 50_000 * patience
+        # After its end, an EP has flushed what it has to.
+        self.flushed_us = 90_000 * patience
+        # After an event was taken, its notification is no longer on its way.
+        self.notified_us = 50_000 * patience
 
 
 def read(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> Trace:

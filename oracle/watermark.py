@@ -7,7 +7,6 @@ from oracle.evd import EVENTS
 from oracle.high_marks import high_event
 from oracle.kernel import Breach
 from oracle.messages import is_quiet
-from oracle.pairing import SETTLED_US
 from oracle.state import Ep, Evd, Side, Srq
 from oracle.trace import Call
 
@@ -52,7 +51,7 @@ def _untaken(srq: Srq, side: Side, at: float) -> bool:
     return (
         srq.available == len(srq.posted)
         and not srq.doubt
-        and is_quiet(srq, side, srq.told_at - SETTLED_US, at)
+        and is_quiet(srq, side, srq.told_at - side.trace.settled_us, at)
     )
 
 

@@ -12,9 +12,6 @@
 
 #include <string.h>
 
-#define QUAL_FIRST 22000
-#define QUAL_COUNT 500
-
 static void free_now(struct test *t, DAT_EVD_HANDLE evd)
 {
         expect(dat_evd_free(evd), DAT_SUCCESS);
@@ -193,29 +190,16 @@ static DAT_HANDLE feed_connect(struct test *t, DAT_EVD_HANDLE evd)
 
 static DAT_HANDLE feed_psp(struct test *t, DAT_EVD_HANDLE evd)
 {
-        DAT_CONN_QUAL qual = QUAL_FIRST + draw(t, QUAL_COUNT);
-        DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-        DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
+        DAT_CONN_QUAL qual;
 
-        for (int i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < QUAL_COUNT; i++)
-                ret = dat_psp_create(ia(t), qual++, evd, psp_flags_granted(t), &psp);
-        must(ret);
-        adopt(t, DAT_HANDLE_TYPE_PSP, psp);
-        return psp;
+        return loop_listen(t, evd, psp_flags_granted(t), &qual);
 }
 
 static DAT_HANDLE feed_rsp(struct test *t, DAT_EVD_HANDLE evd)
 {
-        DAT_CONN_QUAL qual = QUAL_FIRST + draw(t, QUAL_COUNT);
-        DAT_EP_HANDLE ep = ep_with(t);
-        DAT_RSP_HANDLE rsp = DAT_HANDLE_NULL;
-        DAT_RETURN ret = DAT_CONN_QUAL_IN_USE;
+        DAT_CONN_QUAL qual;
 
-        for (int i = 0; dat_is(ret, DAT_CONN_QUAL_IN_USE) && i < QUAL_COUNT; i++)
-                ret = dat_rsp_create(ia(t), qual++, ep, evd, &rsp);
-        must(ret);
-        adopt(t, DAT_HANDLE_TYPE_RSP, rsp);
-        return rsp;
+        return rsp_listen(t, ep_with(t), evd, &qual);
 }
 
 /* An EP that is one end of a connection, with the EVD for one of its streams. */

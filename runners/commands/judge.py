@@ -57,12 +57,15 @@ def _judge(options: argparse.Namespace) -> int:
     why: Counter[str] = Counter()
     asked: Counter[str] = Counter()
     calls = judged = 0
+    patience = 1
     for record in _records(options):
+        if record["type"] == "run":
+            patience = record.get("patience", 1)
         if record["type"] in ("hosts", TRACED):
             declared = oracle.declared_of(record)
         if record["type"] not in ("verdict", TRACED) or options.case not in ("", _name(record)):
             continue
-        judgement = oracle.judge(record, declared)
+        judgement = oracle.judge(record, declared, patience=patience)
         totals[judgement.verdict] += 1
         calls += len(record["calls"])
         judged += judgement.judged

@@ -30,9 +30,9 @@ class Rejudged:
     wrong: list[str] = field(default_factory=list)
     differing: int = 0
 
-    def take(self, record: Record, declared: Mapping[str, Any], told: int) -> None:
+    def take(self, record: Record, declared: Mapping[str, Any], patience: int, told: int) -> None:
         """Judge a verdict's record; keep `told` sentences."""
-        judgement = oracle.judge(record, declared)
+        judgement = oracle.judge(record, declared, patience=patience)
         self.records += 1
         self.calls += len(record["calls"])
         self.judged += judgement.judged
@@ -52,13 +52,17 @@ def rejudge(folder: Path, told: int) -> Rejudged:
     """
     rejudged = Rejudged()
     declared: dict[tuple[int, str], dict[str, Any]] = {}
+    patience = 1
     for record in _records(folder):
-        if record["type"] == "hosts":
+        if record["type"] == "run":
+            patience = record.get("patience", 1)
+        elif record["type"] == "hosts":
             for name, said in _declared(record):
                 declared[record["hosts"], name] = said
         elif record["type"] in ("verdict", "walk"):
             taken = record.get("record", record)
-            rejudged.take(taken, declared.get((taken["hosts"], taken["host"]), {}), told)
+            known = declared.get((taken["hosts"], taken["host"]), {})
+            rejudged.take(taken, known, patience, told)
     return rejudged
 
 

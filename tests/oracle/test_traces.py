@@ -67,3 +67,13 @@ def test_trace(block: Block) -> None:
     assert [deviation.clause for deviation in judgement.deviations] == [block.clause]
     last = block.record["calls"][-1]
     assert (judgement.deviations[0].who, judgement.deviations[0].n) == (last["who"], last["n"])
+
+
+def test_patience_is_the_model_s_too() -> None:
+    """A completion that is missing after two seconds is not yet due for who waits five times as
+    long as usual.
+    """
+    name = "after an EP was reset, a message does not complete a receive that was posted then"
+    block = next(block for block in ALL if block.name == name)
+    assert judge(block.record, declared(block)).deviations
+    assert not judge(block.record, declared(block), patience=5).deviations

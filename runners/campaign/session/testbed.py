@@ -252,7 +252,9 @@ class Testbed:
             places = self._where(opened, [stack["backtrace"] for stack in stacks])
             for stack, where in zip(stacks, places, strict=True):
                 stack["where"] = where
-        record["oracle"] = oracle.judge(record, opened.declared(attempt.ia)).record
+        declared = opened.declared(attempt.ia)
+        judgement = oracle.judge(record, declared, patience=self._assignment.patience)
+        record["oracle"] = judgement.record
 
     def _contradict(self, opened: Bench, planned: Planned, record: Record, emit: Emit) -> None:
         """Change the verdict of a record that contradicts itself, and report the contradiction."""
