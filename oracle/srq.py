@@ -548,9 +548,11 @@ def resize(call: Call, srq: Srq, _side: Side) -> None:
         srq.lost = "a size that is not recorded"
         return
     srq.resized = (_asked_for(request, srq), call.n) if _judged(call, srq) else None
-    if request < len(srq.posted) and not srq.doubt:
-        return
     old = srq.size
+    if request < len(srq.posted) and not srq.doubt:
+        if request >= len(srq.posted) - _reaped_meanwhile(call):
+            srq.size_least, srq.size_most, srq.size = min(request, srq.size_least), old, None
+        return
     if old is not None and request == old:
         return
     if old is not None and request < old:
