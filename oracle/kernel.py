@@ -583,7 +583,10 @@ class Judge:
             obj = call.objects.get(handle.argument)
             if obj is not None:
                 obj.lost = "a call on it did not return"
-        verdict = self.side.trace.verdict
+        verdict, pending = self.side.trace.verdict, self.side.trace.pending
+        if verdict == "TIMEOUT" and call.name != pending:
+            self.judgement.unjudged["it did not return"] += 1
+            return
         if excuse or plan.call in WAITS or verdict not in ("TIMEOUT", "CRASH", "CONTRADICTED"):
             self.judgement.unjudged["it did not return"] += 1
             return

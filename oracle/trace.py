@@ -156,6 +156,7 @@ class Trace:
         "hosts",
         "notified_us",
         "others",
+        "pending",
         "processes",
         "records",
         "settled_us",
@@ -168,6 +169,7 @@ class Trace:
         self.others = False
         self.hosts = hosts
         self.verdict = verdict
+        self.pending = ""  # the call that it had no end for, if it is known
         self.attributes = attributes
         self.processes: list[Process] = []
         self.records: Sequence[str] = ()  # what the case has noted
@@ -194,6 +196,7 @@ def read(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> Trace:
         attributes,
     )
     trace.others = record.get("type") == TRACED
+    trace.pending = str(record.get("pending", ""))
     trace.records = [text for text in record.get("records") or () if isinstance(text, str)]
     by_who: dict[str, list[Call]] = {}
     for position, raw in enumerate(record.get("calls") or (), 1):

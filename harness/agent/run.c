@@ -517,6 +517,16 @@ static uint64_t extend(struct run *run, uint64_t ns)
         return granted;
 }
 
+/* What an event may take a case, of the time that the case has. */
+static uint64_t patience_ns(const struct run *run)
+{
+        unsigned int ms = run->deadline_ms / EXTENSION;
+
+        if (ms > run->job.settings.event_ms)
+                ms = run->job.settings.event_ms;
+        return ms * NS_PER_MS;
+}
+
 /* Whether the case or its peer has made progress as recently as an event may take it. */
 static bool progresses(struct run *run, uint64_t could_run_ns)
 {
@@ -527,8 +537,7 @@ static bool progresses(struct run *run, uint64_t could_run_ns)
         run->quiet_ns = progress > run->progress ? 0 : run->quiet_ns + could_run_ns;
         if (progress > run->progress)
                 run->progress = progress;
-        return run->quiet_ns < run->job.settings.event_ms * NS_PER_MS &&
-               run->quiet_ns < run->deadline_ms * NS_PER_MS / EXTENSION;
+        return run->quiet_ns < patience_ns(run);
 }
 
 /*
@@ -550,10 +559,19 @@ static enum run_killed too_long(struct run *run, uint64_t could_run_ns)
         return body ? KILLED_DEADLINE : KILLED_TEARDOWN;
 }
 
+/* Whether the call that a case is in began so lately that it is not what has no end. */
+static bool is_young(const struct run *run)
+{
+        const struct call_record *call = render_pending_call(run->main.evidence);
+
+        return call && now_ns() - call->began_ns < patience_ns(run);
+}
+
 /* Before a case that had no end is killed, its threads are asked where they are. */
 static void ask_hanging(struct run *run, enum run_killed why)
 {
         run->killed = why;
+        run->goes_on = why == KILLED_DEADLINE && is_young(run);
         hang_report_ask(&run->hang_report, &run->main);
         run->until_ns = after_ms(run, HANG_REPORT_LOOK_MS);
 }

@@ -85,6 +85,7 @@ struct run {
         uint64_t progress;    /* the most progress seen: numbers of calls, and messages */
         uint64_t messages;    /* of the peer's host */
         uint64_t quiet_ns;    /* what the case could run since the last progress */
+        bool goes_on;         /* it had no end, though its calls return */
         uint64_t clock_ns;    /* the run's own clock, and */
         uint64_t ticked_ns;   /* when it was looked at */
         uint64_t until_ns;    /* of that clock: when the present stage is over, 0: never */

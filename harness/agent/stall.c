@@ -159,10 +159,24 @@ struct pace_span pace_look(struct pace *pace, const struct child *child)
         return span;
 }
 
-/* Whether a function only asks, so that a loop of it does not come nearer to its end. */
 static bool asks_only(const struct api_function *function)
 {
         return strstr(function->name, "_query") || strstr(function->name, "_get_status");
+}
+
+/* Whether a call asks the object that the call before it has asked: such a loop may have no end. */
+static bool asks_again(const struct evidence *evidence, const struct call_record *call,
+                       const struct api_function *function)
+{
+        const struct call_record *before;
+
+        if (!asks_only(function))
+                return false;
+        if (call->number < 2)
+                return true;
+        before = &evidence->calls[log_slot(call->number - 2)];
+        return before->number != call->number - 1 || before->function != call->function ||
+               before->args[0] == call->args[0];
 }
 
 uint64_t progress_of(const struct evidence *evidence)
@@ -175,7 +189,7 @@ uint64_t progress_of(const struct evidence *evidence)
                 const struct api_function *function = function_of(call);
 
                 if (atomic_load(&call->state) == CALL_DONE && call->ret == DAT_SUCCESS &&
-                    call->number > last && function && !asks_only(function))
+                    call->number > last && function && !asks_again(evidence, call, function))
                         last = call->number;
         }
         return last;

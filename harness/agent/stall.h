@@ -48,7 +48,9 @@ struct stall {
 unsigned int stall_look(struct stall *stall, const struct child *child,
                         const struct settings *settings, const struct pace_span *span);
 
-/* The number of the last call that made progress, 0: none. Queries and failed calls make none. */
+/* The number of the last call that made progress, 0: none. Failed calls make none, nor queries but
+ * those of one object after the other.
+ */
 uint64_t progress_of(const struct evidence *evidence);
 
 /* The call that was found to have no end; NULL where there is none, or it is no longer kept. */

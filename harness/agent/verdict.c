@@ -150,7 +150,7 @@ static void find_verdict(const struct run *run, struct finding *finding)
                 finding->blocked = said.blocked;
                 return;
         }
-        finding->pending = render_pending(evidence);
+        finding->pending = run->goes_on ? NULL : render_pending(evidence);
         if (run->killed != KILLED_ABORT && atomic_load(&evidence->phase) == PHASE_TEARDOWN &&
             seal_opens(run->main.secrets, &evidence->body, SEAL_BODY, SEAL_AGAIN, &said)) {
                 find(finding, (enum verdict)said.verdict, "%s", said.reason);

@@ -118,11 +118,18 @@ class Attempt:
         return self.evidence().stacks
 
     @property
+    def goes_on(self) -> bool:
+        """Whether it had no end, though its calls returned."""
+        return self.verdict is Verdict.TIMEOUT and not self.pending
+
+    @property
     def hung(self) -> Stack | None:
         """The stack of the thread that had no end: the one in the call that did not return."""
         if self.verdict is not Verdict.TIMEOUT:
             return None
         own = [stack for stack in self.stacks if stack.backtrace and not stack.teardown]
+        if self.goes_on:
+            own = [stack for stack in own if not stack.call]
         stuck = [stack for stack in own if self.pending and stack.call == self.pending]
         return next(iter((*stuck, *own)), None)
 
@@ -185,6 +192,8 @@ class Attempt:
             return self.deviating_call if self.verdict is Verdict.FAIL else None
         calls = [call for call in self.calls if not call.teardown]
         if check is None or endless:
+            if self.goes_on:
+                return None
             stuck = [call for call in calls if call.unfinished and call.who == "case"]
             stuck = stuck or [call for call in calls if call.unfinished]
             if stuck:

@@ -168,6 +168,7 @@ def test_a_case_that_goes_on_for_ever(agent_on: MakeAgent) -> None:
     outcome = run_and_go_on(agent, "provider/resizes_for_ever", event_ms=6000, deadline_ms=1000)
     assert outcome.word == "TIMEOUT"
     assert re.fullmatch(r"no end after 1000 ms, and \d+ ms more .*", outcome.reason)
+    assert "pending" not in outcome.verdict
 
 
 def test_a_case_that_only_asks(agent: Agent) -> None:

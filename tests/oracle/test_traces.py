@@ -77,3 +77,16 @@ def test_patience_is_the_model_s_too() -> None:
     block = next(block for block in ALL if block.name == name)
     assert judge(block.record, declared(block)).deviations
     assert not judge(block.record, declared(block), patience=5).deviations
+
+
+def test_a_call_of_a_case_that_goes_on() -> None:
+    """A case had no end, and its last call had only begun."""
+    name = "a zone that nothing uses is freed"
+    block = next(block for block in ALL if block.name == name)
+    record = block.record
+    last = record["calls"][-1]
+    record["calls"][-1] = {**last, "unfinished": True, "out": {}}
+    record |= {"verdict": "TIMEOUT", "pending": last["call"]}
+    assert judge(record, declared(block)).deviations
+    del record["pending"]
+    assert not judge(record, declared(block)).deviations

@@ -100,12 +100,13 @@ def record(lines: Sequence[str]) -> dict[str, Any]:
                 **_ended(match, us),
             }
         )
-    verdict = "TIMEOUT" if any("unfinished" in call for call in calls) else "PASS"
+    hung = [call["call"] for call in calls if "unfinished" in call]
     return {
         "type": "verdict",
         "case": "x/y",
         "hosts": 1,
-        "verdict": verdict,
+        "verdict": "TIMEOUT" if hung else "PASS",
+        **({"pending": hung[-1]} if hung else {}),
         "calls": calls,
         "records": records,
     }
