@@ -2,6 +2,7 @@
 #include "cases/srq/shared/queue.h"
 #include "case/ep_attr.h"
 #include "case/limits.h"
+#include "case/poison.h"
 #include "cases/ep/shared/creation.h"
 #include "cases/evd/shared/dispatcher.h"
 #include "cases/shared/rmr.h"
@@ -177,6 +178,34 @@ struct flow flow_unreported(struct test *t, const struct queue *queue)
         return flow_of_ep(t, queue, ep, DAT_HANDLE_NULL);
 }
 
+struct flow flow_of_other_ia(struct test *t, const struct queue *queue)
+{
+        DAT_IA_HANDLE other = other_ia(t);
+        struct ep_creation with = {
+            .ia = other,
+            .pz = srq_param(t, queue->srq).pz_handle,
+            .recv_evd = evd_with(t, .ia = other),
+            .request_evd = evd_with(t, .ia = other),
+            .connect_evd = evd_with(t, .ia = other, .flags = DAT_EVD_CONNECTION_FLAG),
+            .srq = queue->srq,
+            .param.ep_attr = ep_attr_modest(ia_attr_if_told(t)),
+        };
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+
+        must(ep_creation_call(&with, &ep));
+        return flow_of_ep(t, queue, ep_creation_adopt(t, &with, ep), with.recv_evd);
+}
+
+DAT_EVD_HANDLE async_evd_of(struct test *t, DAT_IA_HANDLE of)
+{
+        DAT_EVD_HANDLE evd;
+
+        poison((void *)&evd, sizeof(evd));
+        must(dat_ia_query(of, &evd, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL));
+        must_be_written(t, "dat_ia_query", "the asynchronous EVD", &evd, sizeof(evd));
+        return evd;
+}
+
 void flow_is_written_to(struct test *t, const struct flow *flow)
 {
         struct buf *target = buf_with(t);
@@ -346,6 +375,21 @@ void must_end_after_failure(struct test *t, const struct flow *flow)
         }
         must_that(ep_state(t, flow->ep) == DAT_EP_STATE_DISCONNECTED,
                   "the EP is not Disconnected after a failure");
+}
+
+void flow_pend(struct test *t, const struct queue *queue, const struct flow *flow)
+{
+        DAT_LMR_TRIPLET segment = triplet(queue->buf, (SLOTS - 1) * queue->length, 1);
+
+        must(dat_ep_post_send(flow->ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                              DAT_COMPLETION_DEFAULT_FLAG));
+        must(dat_ep_disconnect(flow->ep, DAT_CLOSE_GRACEFUL_FLAG));
+        settle(t);
+        if (ep_state(t, flow->ep) != DAT_EP_STATE_DISCONNECTED)
+                return;
+        must_event(ep_connect_evd(t, flow->ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        peer_wait_disconnected(flow->end);
+        unsupported(t, "DAT_EP_STATE_DISCONNECT_PENDING: the transport let no send wait");
 }
 
 void flow_break(struct test *t, const struct flow *flow)

@@ -93,6 +93,10 @@ struct flow flow_notifying(struct test *t, const struct queue *queue, DAT_COMPLE
 /* The same without an EVD for receives: `evd` is null. If no such EP is made, NOTE (EP-91). */
 struct flow flow_unreported(struct test *t, const struct queue *queue);
 
+/* The same of a queue of queue_of_other_ia(), and the async EVD of an open IA. */
+struct flow flow_of_other_ia(struct test *t, const struct queue *queue);
+DAT_EVD_HANDLE async_evd_of(struct test *t, DAT_IA_HANDLE of);
+
 /* Connects an EP of the SRQ that has one EVD for all, where so many sends of it stand unreaped. */
 struct flow flow_with_sends(struct test *t, const struct queue *queue, int count);
 
@@ -173,6 +177,12 @@ void calm_turn(struct test *t, const struct queue *queue, const struct flow *flo
  * The EP is Disconnected, and its event taken, of whatever number: other pages have that.
  */
 void must_end_after_failure(struct test *t, const struct flow *flow);
+
+/*
+ * The EP is Disconnect Pending: a send for which the peer has no receive keeps its graceful
+ * disconnect waiting. UNSUPPORTED where the transport lets no send wait.
+ */
+void flow_pend(struct test *t, const struct queue *queue, const struct flow *flow);
 
 /* The peer ends the connection; the EP is Disconnected, and its event taken. */
 void flow_break(struct test *t, const struct flow *flow);

@@ -138,6 +138,21 @@ CASE(srq_set_lw, event_while_waiting)
         expect_async_about(&woken.event, armed.queue.srq);
 }
 
+CASE(srq_set_lw, event_at_once_while_waiting)
+{
+        struct queue queue = queue_with(t, 8);
+        struct waiter *waiter = wait_on_evd(t, async_evd(t), DAT_TIMEOUT_INFINITE, 1);
+        struct woken woken;
+
+        must_wait(waiter);
+        expect(dat_srq_set_lw(queue.srq, 1), DAT_SUCCESS);
+        woken = expect_awake(waiter);
+
+        expect(woken.ret, DAT_SUCCESS);
+        expect_async_about(&woken.event, queue.srq);
+        expect_quiet(async_evd(t));
+}
+
 CASE(srq_set_lw, event_when_taken)
 {
         struct armed armed = armed_with(t, 4, 4);
@@ -212,6 +227,31 @@ CASE(srq_set_lw, event_by_each_route)
                 expect_mark_event(t, &armed);
                 expect_quiet(async_evd(t));
         }
+}
+
+/* No completion reports the receives of the EP, which leave the SRQ nevertheless. */
+CASE(srq_set_lw, event_without_recv_evd)
+{
+        struct armed armed = {.queue = queue_with(t, 8)};
+
+        armed.flow = flow_unreported(t, &armed.queue);
+        queue_post(t, &armed.queue, 4);
+        arm_mark(t, &armed, 4);
+        flow_deliver(t, &armed.flow, 1);
+
+        expect_mark_event(t, &armed);
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_set_lw, event_in_disconnect_pending)
+{
+        struct armed armed = armed_with(t, 4, 4);
+
+        flow_pend(t, &armed.queue, &armed.flow);
+        expect_quiet(async_evd(t));
+        flow_send(&armed.flow, 1);
+
+        expect_mark_event(t, &armed);
 }
 
 /* A message that has no bytes, or more than its receive. */

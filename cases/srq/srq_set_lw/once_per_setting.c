@@ -31,6 +31,25 @@ CASE(srq_set_lw, once_in_a_burst)
         expect_no_mark_event(t, &armed.flow);
 }
 
+/* Messages come to all EPs at once. */
+CASE(srq_set_lw, once_by_several_eps)
+{
+        struct armed armed = armed_with(t, 8, 7);
+        struct flow flows[3] = {
+            armed.flow,
+            flow_open(t, &armed.queue, DAT_HANDLE_NULL),
+            flow_open(t, &armed.queue, DAT_HANDLE_NULL),
+        };
+
+        for (int i = 0; i < 3; i++)
+                flow_send(&flows[i], 2);
+        for (int i = 0; i < 3; i++)
+                expect_messages(t, &armed.queue, &flows[i], 2);
+
+        expect_mark_event(t, &armed);
+        expect_quiet(async_evd(t));
+}
+
 /* The mark is set before, between or after the messages: its one event comes by either. */
 CASE(srq_set_lw, once_in_traffic)
 {

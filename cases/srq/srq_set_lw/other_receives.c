@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_set_lw: receives that do not leave the SRQ. */
-#include "case/poison.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/srq_set_lw.h"
 
@@ -45,23 +44,35 @@ FAMILY(srq_set_lw, event_of_the_srq, three_srqs)
         }
 }
 
+static void expect_event_of_other_ia(struct test *t, DAT_SRQ_HANDLE srq)
+{
+        struct woken woken =
+            expect_awake(wait_on_evd(t, async_evd_of(t, other_ia(t)), DAT_TIMEOUT_INFINITE, 1));
+
+        expect(woken.ret, DAT_SUCCESS);
+        expect_async_about(&woken.event, srq);
+        expect_quiet(async_evd(t));
+}
+
 CASE(srq_set_lw, srq_of_other_ia)
 {
         DAT_IA_HANDLE other = other_ia(t);
         DAT_SRQ_HANDLE srq = srq_with(t, .ia = other, .pz = pz_of(t, other), .max_recv_dtos = 8);
-        DAT_EVD_HANDLE evd;
-        struct woken woken;
-
-        poison((void *)&evd, sizeof(evd));
-        must(dat_ia_query(other, &evd, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL));
-        must_be_written(t, "dat_ia_query", "the asynchronous EVD", &evd, sizeof(evd));
 
         expect(dat_srq_set_lw(srq, 4), DAT_SUCCESS);
         expect_eq(srq_param(t, srq).low_watermark, 4);
-        woken = expect_awake(wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1));
-        expect(woken.ret, DAT_SUCCESS);
-        expect_async_about(&woken.event, srq);
-        expect_quiet(async_evd(t));
+        expect_event_of_other_ia(t, srq);
+}
+
+CASE(srq_set_lw, receive_of_other_ia)
+{
+        struct queue queue = queue_of_other_ia(t, 8);
+        struct flow flow = flow_of_other_ia(t, &queue);
+
+        queue_post(t, &queue, 4);
+        must(dat_srq_set_lw(queue.srq, 4));
+        flow_send(&flow, 1);
+        expect_event_of_other_ia(t, queue.srq);
 }
 
 CASE(srq_set_lw, no_event_by_plain_ep)
@@ -83,6 +94,33 @@ CASE(srq_set_lw, no_event_by_plain_ep)
                 must_dto(evd);
 
         expect_quiet(async_evd(t));
+}
+
+/* Requests of the EP and of its other end, which take no receive. */
+CASE(srq_set_lw, no_event_by_requests)
+{
+        struct armed armed = armed_with(t, 4, 4);
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_EVD_HANDLE evd = ep_request_evd(t, armed.flow.ep);
+        struct peer_memory memory = peer_expose(armed.flow.end, MESSAGE);
+        DAT_RMR_TRIPLET remote = {
+            .rmr_context = memory.rmr_context,
+            .target_address = memory.address,
+            .segment_length = MESSAGE,
+        };
+
+        peer_post_recv(armed.flow.end, 1, MESSAGE);
+        must(dat_ep_post_send(armed.flow.ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                              DAT_COMPLETION_DEFAULT_FLAG));
+        must_dto(evd);
+        must(dat_ep_post_rdma_write(armed.flow.ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                                    &remote, DAT_COMPLETION_DEFAULT_FLAG));
+        must_dto(evd);
+        flow_is_written_to(t, &armed.flow);
+        expect_quiet(async_evd(t));
+
+        flow_deliver(t, &armed.flow, 1);
+        expect_mark_event(t, &armed);
 }
 
 static void disconnect(struct test *t, struct armed *armed)

@@ -190,6 +190,21 @@ FAMILY(srq_set_lw, negative, negative)
         expect_quiet(async_evd(t));
 }
 
+FAMILY(srq_set_lw, negative_keeps_armed, negative)
+{
+        struct armed armed = armed_with(t, 4, 4);
+
+        for (int i = 0; i < SEVERAL; i++)
+                if (dat_is(dat_srq_set_lw(armed.queue.srq, row->mark), DAT_SUCCESS))
+                        end_noted(t, "a negative mark was granted (SRQ-20)");
+        expect_quiet(async_evd(t));
+        expect_eq(srq_param(t, armed.queue.srq).low_watermark, 4);
+
+        flow_deliver(t, &armed.flow, 1);
+        expect_mark_event(t, &armed);
+        expect_no_mark_event(t, &armed.flow);
+}
+
 /* A query returns the mark as it was set; one receive below it raises the event, and as many do
  * not. */
 CASE(srq_set_lw, mark_of_hundreds)
