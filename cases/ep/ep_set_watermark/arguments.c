@@ -125,6 +125,22 @@ FAMILY(ep_set_watermark, refusal_keeps_marks, negative)
                 expect_broken(t, &stage);
 }
 
+FAMILY(ep_set_watermark, refusal_keeps_spent, negative)
+{
+        struct stage stage = stage_marked(t, 0, INFINITE);
+
+        flow_send(&stage.flow, 1);
+        expect_async_event(stage.flow.ep);
+        if (dat_is(dat_ep_set_watermark(stage.flow.ep, row->marks.soft, row->marks.hard),
+                   DAT_SUCCESS))
+                end_noted(t, "a negative mark was granted (EP-45)");
+        expect_quiet(async_evd(t));
+
+        flow_deliver(t, &stage.flow, 2);
+        expect_quiet(async_evd(t));
+        expect_unbroken(t, &stage);
+}
+
 CASE(ep_set_watermark, as_declared)
 {
         DAT_SRQ_HANDLE srq = srq_with(t);

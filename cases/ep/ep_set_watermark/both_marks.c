@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_set_watermark: both watermarks and their replacement. */
+#include "case/ep_attr.h"
 #include "cases/ep/ep_set_watermark/fixtures.h"
 #include "cases/ep/shared/endpoint.h"
+#include "cases/ep/shared/high_marks.h"
 #include "cases/ep/shared/modify_table.h"
+#include "cases/evd/shared/dispatcher.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_set_watermark.h"
 
@@ -89,6 +92,139 @@ CASE(ep_set_watermark, hard_then_soft)
         flow_send(&stage.flow, 1);
         expect_broken(t, &stage);
         expect_no_event_but_of_hard(t);
+}
+
+/*
+ * Messages and requests of each kind
+ */
+
+/* A message of no bytes takes a receive as any other one. */
+FAMILY(ep_set_watermark, exceeded_by_empty, high_marks)
+{
+        struct stage stage = stage_marked(t, row->soft, row->hard);
+
+        peer_send(stage.flow.end, .empty = true);
+
+        expect_high_mark_exceeded(t, stage.flow.ep, row);
+}
+
+/* What an EP without a receive EVD takes cannot be reaped; the first message is above 0. */
+FAMILY(ep_set_watermark, without_recv_evd, high_marks)
+{
+        struct stage stage = {.queue = queue_with(t, POSTS)};
+
+        queue_post(t, &stage.queue, POSTS);
+        stage.flow = flow_unreported(t, &stage.queue);
+        stage.connect_evd = ep_connect_evd(t, stage.flow.ep);
+        expect_set(t, stage.flow.ep, row->soft, row->hard);
+        flow_send(&stage.flow, 1);
+
+        expect_high_mark_exceeded(t, stage.flow.ep, row);
+}
+
+/* Sends that are unreaped on the EVD of both streams, and RDMA writes of the other end. */
+FAMILY(ep_set_watermark, requests_not_counted, high_marks)
+{
+        struct stage stage = {.queue = queue_with(t, POSTS)};
+
+        queue_post(t, &stage.queue, POSTS);
+        stage.flow = flow_with_sends(t, &stage.queue, 3);
+        stage.connect_evd = ep_connect_evd(t, stage.flow.ep);
+        stage.ahead = held_ahead(t, &stage);
+        expect_set(t, stage.flow.ep, row->soft, row->hard);
+        flow_is_written_to(t, &stage.flow);
+        expect_no_event(t, &stage);
+
+        flow_send(&stage.flow, 1);
+        expect_high_mark_exceeded(t, stage.flow.ep, row);
+}
+
+/* The CNO of the EVD that the mark's event comes to is triggered. */
+FAMILY(ep_set_watermark, triggers_cno, high_marks)
+{
+        struct stage stage = ep_set_watermark_stage_set(t);
+        DAT_EVD_HANDLE evd = row->soft == 0 ? async_evd(t) : stage.connect_evd;
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct waiter *waiter;
+        struct woken woken;
+
+        must(dat_evd_modify_cno(evd, cno));
+        waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
+        must_wait(waiter);
+        expect_set(t, stage.flow.ep, row->soft, row->hard);
+        flow_send(&stage.flow, 1);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_that(woken.evd == evd, "the CNO names another EVD");
+        expect_high_mark_exceeded(t, stage.flow.ep, row);
+        must(dat_evd_modify_cno(evd, DAT_HANDLE_NULL));
+}
+
+/* A mark of the EP's attributes, which the first message exceeds, is replaced in time. */
+CASE(ep_set_watermark, replaces_attribute)
+{
+        struct queue queue = queue_with(t, POSTS);
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
+        struct stage stage = {.queue = queue};
+        DAT_EP_HANDLE ep;
+
+        attr.srq_soft_hw = 0;
+        ep = ep_with(t, .srq = queue.srq, .attr = &attr);
+        expect_set(t, ep, INFINITE, INFINITE);
+        stage.flow = (struct flow){
+            .ep = ep,
+            .evd = ep_recv_evd(t, ep),
+            .end = peer_connect(peer(t), ep),
+            .length = MESSAGE,
+        };
+        stage.connect_evd = ep_connect_evd(t, ep);
+        queue_post(t, &stage.queue, POSTS);
+
+        flow_send(&stage.flow, MANY);
+        expect_no_event(t, &stage);
+        expect_messages_all(t, &stage);
+}
+
+CASE(ep_set_watermark, ep_of_other_ia)
+{
+        struct queue queue = queue_of_other_ia(t, POSTS);
+        struct flow flow = flow_of_other_ia(t, &queue);
+        struct woken woken;
+
+        queue_post(t, &queue, POSTS);
+        expect_set(t, flow.ep, 0, INFINITE);
+        flow_send(&flow, 1);
+
+        woken = expect_awake(wait_on_evd(t, async_evd_of(t, other_ia(t)), DAT_TIMEOUT_INFINITE, 1));
+        expect(woken.ret, DAT_SUCCESS);
+        expect_async_about(&woken.event, flow.ep);
+        expect_quiet(async_evd(t));
+}
+
+/* One message exceeds the EP's mark and leaves too few receives on the SRQ. */
+CASE(ep_set_watermark, soft_with_low_mark)
+{
+        struct stage stage = stage_marked(t, 0, INFINITE);
+        DAT_EVENT events[2];
+        bool srq_first;
+
+        expect_no_event(t, &stage);
+        must(dat_srq_set_lw(stage.queue.srq, POSTS));
+        if (drain_async_event(t))
+                end_noted(t, "the SRQ has fewer receives than were posted (SRQ-31)");
+        flow_send(&stage.flow, 1);
+        for (int i = 0; i < 2; i++) {
+                DAT_COUNT more;
+
+                expect(dat_evd_wait(async_evd(t), event_timeout(t), 1, &events[i], &more),
+                       DAT_SUCCESS);
+        }
+
+        srq_first = events[0].event_data.asynch_error_event_data.dat_handle == stage.queue.srq;
+        expect_async_about(&events[!srq_first], stage.queue.srq);
+        expect_async_about(&events[srq_first], stage.flow.ep);
+        expect_quiet(async_evd(t));
 }
 
 /*

@@ -62,6 +62,35 @@ CASE(ep_set_watermark, hard_once)
         expect_quiet(stage.connect_evd);
 }
 
+/* One EVD has the connection events of both EPs. */
+CASE(ep_set_watermark, hard_on_shared_evd)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG);
+        struct queue queue = queue_with(t, POSTS);
+        struct flow flows[2];
+        DAT_EVENT event;
+
+        for (int i = 0; i < 2; i++) {
+                DAT_EP_HANDLE ep = ep_with(t, .srq = queue.srq, .connect_evd = evd);
+
+                flows[i] = (struct flow){
+                    .ep = ep,
+                    .evd = ep_recv_evd(t, ep),
+                    .end = peer_connect(peer(t), ep),
+                    .length = MESSAGE,
+                };
+        }
+        queue_post(t, &queue, POSTS);
+        expect_set(t, flows[1].ep, INFINITE, 0);
+        flow_send(&flows[1], 1);
+
+        event = expect_event(evd, DAT_CONNECTION_EVENT_BROKEN);
+        expect_that(event.event_data.connect_event_data.ep_handle == flows[1].ep,
+                    "the event names another EP");
+        expect_quiet(evd);
+        expect_eq(ep_state(t, flows[0].ep), DAT_EP_STATE_CONNECTED);
+}
+
 FAMILY(ep_set_watermark, hard_kept, kept)
 {
         struct stage stage = stage_marked(t, INFINITE, row->mark);

@@ -5,6 +5,8 @@
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_set_watermark.h"
 
+#define ROUNDS 8 /* of traffic */
+
 /*
  * The soft mark
  */
@@ -161,6 +163,29 @@ CASE(ep_set_watermark, soft_once_in_a_burst)
         expect_quiet(async_evd(t));
 }
 
+CASE(ep_set_watermark, soft_in_disconnect_pending)
+{
+        struct stage stage = ep_set_watermark_stage_set(t);
+
+        flow_pend(t, &stage.queue, &stage.flow);
+        expect_set(t, stage.flow.ep, 0, INFINITE);
+        flow_send(&stage.flow, 1);
+
+        expect_async_event(stage.flow.ep);
+}
+
+/* Two receives are at the EP, as many as its mark allows, when it is freed. */
+CASE(ep_set_watermark, freed_raises_nothing)
+{
+        struct stage stage = stage_marked(t, 2, INFINITE);
+
+        flow_deliver(t, &stage.flow, 2);
+        expect_no_soft_event(t, &stage);
+        release(t, stage.flow.ep);
+
+        expect_quiet(async_evd(t));
+}
+
 /*
  * Once per setting
  */
@@ -175,6 +200,25 @@ CASE(ep_set_watermark, soft_once)
         flow_send(&stage.flow, 3);
         expect_messages_all(t, &stage);
         expect_quiet(async_evd(t));
+}
+
+/* The mark is set before, between or after the messages: its one event comes by either. */
+CASE(ep_set_watermark, soft_once_in_traffic)
+{
+        require_unreaped_counted(t);
+
+        struct stage stage = ep_set_watermark_stage_set(t);
+
+        for (int round = 0; round < ROUNDS; round++) {
+                if (round > 0)
+                        queue_post(t, &stage.queue, POSTS);
+                flow_send(&stage.flow, POSTS);
+                expect_set(t, stage.flow.ep, 0, INFINITE);
+                expect_messages_all(t, &stage);
+
+                expect_async_event(stage.flow.ep);
+                expect_quiet(async_evd(t));
+        }
 }
 
 CASE(ep_set_watermark, soft_once_though_reaped)

@@ -77,7 +77,13 @@ static const struct told_row {
         const char *id;
         bool before; /* the marks are set in Unconnected */
         bool after;  /* in Connected */
-} told_rows[] = {{"unconnected", true, false}, {"connected", false, true}, {"kept", true, true}};
+        bool over;   /* looked for once the EP is Disconnected, and reset */
+} told_rows[] = {
+    {"unconnected", true, false, false},
+    {"connected", false, true, false},
+    {"kept", true, true, false},
+    {"reset", true, true, true},
+};
 
 FAMILY(ep_set_watermark, queried, told_rows)
 {
@@ -94,6 +100,13 @@ FAMILY(ep_set_watermark, queried, told_rows)
         expect_eq(soft_mark(t, loop.active), set);
         if (!row->before)
                 expect_marks_told(t, loop.active);
+        if (!row->over)
+                return;
+        must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_eq(soft_mark(t, loop.active), set);
+        must(dat_ep_reset(loop.active));
+        expect_eq(soft_mark(t, loop.active), set);
 }
 
 static const struct ep_state_row before_connection[] = {
