@@ -25,6 +25,13 @@ CASE(ep_create, attributes_kept)
         expect_attributes_kept(t, &with);
 }
 
+CASE(ep_create, attributes_given_back)
+{
+        struct ep_creation with = ep_create_arguments(t);
+
+        expect_attributes_given_back(t, &with);
+}
+
 CASE(ep_create, unconnected)
 {
         struct ep_creation with = ep_create_arguments(t);

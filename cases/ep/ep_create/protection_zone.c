@@ -7,18 +7,6 @@
 #include "cases/ep/shared/transitions.h"
 #include "clauses/ep_create.h"
 
-/* The post is refused, or its DTO fails (GEN-9). */
-static void expect_protected(struct test *t, DAT_RETURN ret, DAT_EVD_HANDLE evd)
-{
-        DAT_EVENT event;
-
-        expect(ret, DAT_PROTECTION_VIOLATION, DAT_INVALID_PARAMETER, DAT_SUCCESS);
-        if (!dat_is(ret, DAT_SUCCESS))
-                return;
-        event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
-        expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_LOCAL_PROTECTION);
-}
-
 CASE(ep_create, memory_of_another_pz)
 {
         struct ep_creation with = ep_create_arguments(t);

@@ -7,6 +7,9 @@
 
 #include <limits.h>
 
+#define MOST_REQUESTS 64 /* that a case has under way, and its EVD holds */
+#define MOST_SEGMENTS 32 /* that a case makes of a message */
+
 /* What a connection gives an EP. */
 #define BY_CONNECTION                                                        \
         (DAT_EP_FIELD_EP_STATE | DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR |         \
@@ -180,8 +183,10 @@ CASE(ep_create_with_srq, soft_watermark_raises)
 FAMILY(ep_create_with_srq, at_ia_limit, numbers)
 {
         struct ep_creation with = asking(t, row, ep_limit_of(t, row));
+        uint64_t has = expect_at_ia_limit(t, &with, row);
 
-        expect_at_ia_limit(t, &with, row);
+        if ((size_t)(row - numbers) < sizeof(exact) / sizeof(exact[0]))
+                expect_eq(has, ep_limit_of(t, row));
 }
 
 /* Of one number the page names the return, so that a grant of it is no NOTE. */
@@ -295,42 +300,105 @@ FAMILY(ep_create_with_srq, max_recv_iov_ignored, ignored)
                 ep_described(t, ep_creation_adopt(t, &with, ep));
 }
 
-/* The peer has no receive for them yet, so that all are under way. */
-CASE(ep_create_with_srq, request_room)
+/* Vectors of the SRQ are its own: one of two segments is filled. */
+FAMILY(ep_create_with_srq, max_recv_iov_unused, ignored)
 {
-        struct ep_creation with = asking(t, &at_least[0], 5);
-        DAT_EP_HANDLE ep = ep_created(t, &with);
+        struct ep_creation with = ep_create_with_srq_arguments(t);
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET halves[2] = {triplet(buf, 0, MESSAGE / 2),
+                                     triplet(buf, MESSAGE / 2, MESSAGE / 2)};
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        struct peer_ep *end;
+
+        with.srq = srq_with(t, .max_recv_iov = 2);
+        with.param.ep_attr.max_recv_iov = row->iov;
+        if (!dat_is(ep_creation_call(&with, &ep), DAT_SUCCESS))
+                end_noted(t, "no EP is made with a max_recv_iov of %d (EP-26)", row->iov);
+        end = expect_connect(ep_creation_adopt(t, &with, ep));
+
+        expect(dat_srq_post_recv(with.srq, 2, halves, (DAT_DTO_COOKIE){.as_64 = 0}), DAT_SUCCESS);
+        peer_send(end, .length = MESSAGE);
+        expect_eq(expect_dto(with.recv_evd).transfered_length, MESSAGE);
+        expect_that(message_holds(buf->addr, MESSAGE, 0), "the message came damaged");
+}
+
+/* So many sends are under way at once: the peer has no receive for them yet. */
+static void expect_requests(struct test *t, const struct ep_creation *with, DAT_EP_HANDLE ep,
+                            uint64_t count)
+{
         struct peer_ep *end = expect_connect(ep);
         DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
 
-        for (uint64_t i = 0; i < 5; i++)
+        for (uint64_t i = 0; i < count; i++)
                 expect(dat_ep_post_send(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = i},
                                         DAT_COMPLETION_DEFAULT_FLAG),
                        DAT_SUCCESS);
-        peer_post_recv(end, 5, MESSAGE);
-        for (uint64_t i = 0; i < 5; i++)
-                expect_eq(expect_dto(with.request_evd).user_cookie.as_64, i);
+        peer_post_recv(end, (int)count, MESSAGE);
+        for (uint64_t i = 0; i < count; i++)
+                expect_eq(expect_dto(with->request_evd).user_cookie.as_64, i);
+}
+
+/* A message is sent from so many segments. */
+static void expect_send_in_segments(struct test *t, const struct ep_creation *with,
+                                    DAT_EP_HANDLE ep, size_t count)
+{
+        struct peer_ep *end = expect_connect(ep);
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET segments[MOST_SEGMENTS];
+
+        message_fill(buf->addr, MESSAGE, 0);
+        for (size_t i = 0; i < count; i++) {
+                size_t begin = MESSAGE * i / count;
+
+                segments[i] = triplet(buf, begin, MESSAGE * (i + 1) / count - begin);
+        }
+        peer_post_recv(end, 1, MESSAGE);
+        expect(dat_ep_post_send(ep, (DAT_COUNT)count, segments, (DAT_DTO_COOKIE){.as_64 = 0},
+                                DAT_COMPLETION_DEFAULT_FLAG),
+               DAT_SUCCESS);
+        expect_dto(with->request_evd);
+        peer_wait_recv(end, 0, MESSAGE);
+}
+
+CASE(ep_create_with_srq, request_room)
+{
+        struct ep_creation with = asking(t, &at_least[0], 5);
+
+        expect_requests(t, &with, ep_created(t, &with), 5);
 }
 
 CASE(ep_create_with_srq, request_segments)
 {
-        DAT_COUNT count = (DAT_COUNT)ep_number_asked(t, &at_least[1]);
-        struct ep_creation with = asking(t, &at_least[1], (uint64_t)count);
-        DAT_EP_HANDLE ep = ep_created(t, &with);
-        struct peer_ep *end = expect_connect(ep);
-        struct buf *buf = buf_with(t);
-        DAT_LMR_TRIPLET segments[3];
+        uint64_t count = ep_number_asked(t, &at_least[1]);
+        struct ep_creation with = asking(t, &at_least[1], count);
 
-        message_fill(buf->addr, MESSAGE, 0);
-        for (DAT_COUNT i = 0; i < count; i++)
-                segments[i] = triplet(buf, 16 * (size_t)i, 16);
-        segments[count - 1].segment_length = MESSAGE - 16 * (size_t)(count - 1);
-        peer_post_recv(end, 1, MESSAGE);
-        expect(dat_ep_post_send(ep, count, segments, (DAT_DTO_COOKIE){.as_64 = 0},
-                                DAT_COMPLETION_DEFAULT_FLAG),
-               DAT_SUCCESS);
-        expect_dto(with.request_evd);
-        peer_wait_recv(end, 0, MESSAGE);
+        expect_send_in_segments(t, &with, ep_created(t, &with), count);
+}
+
+/* What a query tells of the EP, or as much of it as a case uses. */
+static uint64_t has_at_most(struct test *t, DAT_EP_HANDLE ep, const struct ep_number *number,
+                            uint64_t most)
+{
+        uint64_t has = ep_number_of(t, ep, number);
+
+        record(t, "%s: %llu queried", number->id, (unsigned long long)has);
+        return has < most ? has : most;
+}
+
+CASE(ep_create_with_srq, request_room_as_queried)
+{
+        struct ep_creation with = asking(t, &at_least[0], ep_number_asked(t, &at_least[0]));
+        DAT_EP_HANDLE ep = ep_created(t, &with);
+
+        expect_requests(t, &with, ep, has_at_most(t, ep, &at_least[0], MOST_REQUESTS));
+}
+
+CASE(ep_create_with_srq, request_segments_as_queried)
+{
+        struct ep_creation with = asking(t, &at_least[1], ep_number_asked(t, &at_least[1]));
+        DAT_EP_HANDLE ep = ep_created(t, &with);
+
+        expect_send_in_segments(t, &with, ep, has_at_most(t, ep, &at_least[1], MOST_SEGMENTS));
 }
 
 CASE(ep_create_with_srq, write_segments)
@@ -346,6 +414,13 @@ CASE(ep_create_with_srq, greatest_rdma)
         struct ep_creation with = ep_create_with_srq_arguments(t);
 
         expect_greatest_write(t, &with);
+}
+
+CASE(ep_create_with_srq, greatest_read)
+{
+        struct ep_creation with = ep_create_with_srq_arguments(t);
+
+        expect_greatest_read(t, &with);
 }
 
 CASE(ep_create_with_srq, read_by_other_end)
@@ -365,6 +440,17 @@ CASE(ep_create_with_srq, request_flags_used)
         struct ep_creation with = ep_create_with_srq_arguments(t);
 
         expect_silent(t, &with, &unsignalled);
+}
+
+CASE(ep_create_with_srq, request_threshold_used)
+{
+        static const struct ep_silent threshold = {
+            .request = true,
+            .flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG,
+        };
+        struct ep_creation with = ep_create_with_srq_arguments(t);
+
+        expect_silent(t, &with, &threshold);
 }
 
 FAMILY(ep_create_with_srq, kept_by_connection, exact)

@@ -276,6 +276,34 @@ CASE(ep_create_with_srq, threshold_beside_other_streams)
         expect_threshold_beside_other_streams(t, &with);
 }
 
+/* Only flags of the threshold let completions stand beside other streams. */
+CASE(ep_create_with_srq, all_streams_on_one_evd)
+{
+        struct ep_creation with = ep_create_with_srq_arguments(t);
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        struct peer_ep *end;
+        DAT_EP_HANDLE ep;
+
+        with.recv_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
+        with.request_evd = with.recv_evd;
+        with.connect_evd = with.recv_evd;
+        ep_creation_set_flags(&with, false, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+        ep_creation_set_flags(&with, true, DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+        ep = ep_created(t, &with);
+        end = expect_connect(ep);
+
+        srq_post(t, with.srq, buf_with(t), MESSAGE, 3, 1);
+        peer_send(end, .length = MESSAGE);
+        expect_eq(expect_dto(with.recv_evd).user_cookie.as_64, 3);
+        peer_post_recv(end, 1, MESSAGE);
+        expect(dat_ep_post_send(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 77},
+                                DAT_COMPLETION_DEFAULT_FLAG),
+               DAT_SUCCESS);
+        expect_eq(expect_dto(with.recv_evd).user_cookie.as_64, 77);
+        peer_disconnect(end, DAT_CLOSE_ABRUPT_FLAG);
+        expect_event(with.recv_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
 static const struct ep_signals signals[] = {
     {"default", DAT_COMPLETION_DEFAULT_FLAG},
     {"unsignalled", DAT_COMPLETION_UNSIGNALLED_FLAG},

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define MANY       16 /* EPs of one SRQ */
+#define AGAIN      4  /* EPs, each made after the one before it was freed */
 #define QUAL_FIRST 22000
 #define QUALS      1000
 
@@ -24,6 +25,13 @@ CASE(ep_create_with_srq, attributes_kept)
         struct ep_creation with = ep_create_with_srq_arguments(t);
 
         expect_attributes_kept(t, &with);
+}
+
+CASE(ep_create_with_srq, attributes_given_back)
+{
+        struct ep_creation with = ep_create_with_srq_arguments(t);
+
+        expect_attributes_given_back(t, &with);
 }
 
 CASE(ep_create_with_srq, unconnected)
@@ -183,4 +191,32 @@ CASE(ep_create_with_srq, receives_wait_already)
         queue_post(t, &queue, 4);
         flow = flow_made(t, &queue);
         expect_traffic(t, &queue, &flow, 4);
+}
+
+/* Attributes and connection of the EPs before it are not those of a new one. */
+CASE(ep_create_with_srq, after_freed_ones)
+{
+        struct queue queue = queue_with(t, 8);
+
+        for (int i = 0; i < AGAIN; i++) {
+                struct ep_creation with = ep_create_with_srq_arguments(t);
+                DAT_VLEN size = 4000 - 100 * (DAT_VLEN)i;
+                DAT_EP_PARAM param;
+                struct flow flow;
+                DAT_EP_HANDLE ep;
+
+                with.srq = queue.srq;
+                with.param.ep_attr.max_message_size = size;
+                ep = ep_created(t, &with);
+                param = ep_described(t, ep);
+                expect_eq(param.ep_attr.max_message_size, size);
+                expect_that(param.srq_handle == queue.srq, "the EP has another SRQ");
+                expect_eq(ep_state(t, ep), DAT_EP_STATE_UNCONNECTED);
+
+                flow = flow_to(t, ep, expect_connect(ep));
+                queue_post(t, &queue, 1);
+                expect_traffic(t, &queue, &flow, 1);
+                expect_quiet(flow.evd);
+                release(t, ep);
+        }
 }

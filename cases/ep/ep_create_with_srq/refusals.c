@@ -15,13 +15,23 @@ static void ask_too_many(struct test *t, struct ep_creation *with)
         with->param.ep_attr.max_rdma_read_iov = ia_attr(t)->max_iov_segments_per_rdma_read + 1;
 }
 
+static void ask_bad_pz(struct test *t, struct ep_creation *with)
+{
+        (void)t;
+        with->pz = with->srq;
+}
+
 static const struct refusal {
         const char *id;
         void (*spoil)(struct test *t, struct ep_creation *with);
 } refusals[] = {
-    {"negative", ask_negative},          {"too_many", ask_too_many},
-    {"unknown_flag", ask_unknown_flag},  {"other_stream", ask_other_stream},
-    {"connect_evd_no_evd", ask_bad_evd}, {"mixed_flags", ask_mixed_flags},
+    {"negative", ask_negative},
+    {"too_many", ask_too_many},
+    {"unknown_flag", ask_unknown_flag},
+    {"other_stream", ask_other_stream},
+    {"connect_evd_no_evd", ask_bad_evd},
+    {"mixed_flags", ask_mixed_flags},
+    {"pz_no_pz", ask_bad_pz},
     {"room_for_all", ask_greatest_room},
 };
 

@@ -2,6 +2,8 @@
 /* dat_ep_create_with_srq: the association of the EP with its SRQ. */
 #include "cases/ep/ep_create_with_srq/fixtures.h"
 #include "cases/ep/shared/creation.h"
+#include "cases/ep/shared/endpoint.h"
+#include "cases/shared/refusals.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_create_with_srq.h"
 
@@ -55,6 +57,15 @@ FAMILY(ep_create_with_srq, keeps_srq, lives)
 
         expect_that(ep_described(t, flow.ep).srq_handle == queue.srq, "the EP has another SRQ");
         expect_receives(t, &queue, &flow, row);
+}
+
+FAMILY(ep_create_with_srq, keeps_srq_in_state, consumer_ep_states)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+
+        EACH_EP_ROUTE (route, row->state)
+                expect_that(ep_described(t, ep_by(t, route, .srq = srq)).srq_handle == srq,
+                            "the EP has another SRQ");
 }
 
 FAMILY(ep_create_with_srq, srq_in_use, lives)
@@ -181,6 +192,31 @@ FAMILY(ep_create_with_srq, no_receive_of_its_own, lives)
 
                 expect_that(!dat_is(ret, DAT_SUCCESS), "the EP took a receive of its own");
                 expect_that(!dat_is(ret, DAT_INTERNAL_ERROR), "an internal error (GEN-3)");
+        }
+}
+
+FAMILY(ep_create_with_srq, no_receive_in_state, consumer_ep_states)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+
+        EACH_EP_ROUTE (route, row->state) {
+                struct queue queue = queue_with(t, 8);
+                DAT_EP_HANDLE ep = ep_by(t, route, .srq = queue.srq);
+                DAT_EP_STATE state = ep_state(t, ep);
+                DAT_SRQ_PARAM before;
+
+                queue_post(t, &queue, 3);
+                before = srq_param(t, queue.srq);
+                EACH_REFUSAL (i) {
+                        DAT_RETURN ret =
+                            dat_ep_post_recv(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = SLOTS},
+                                             DAT_COMPLETION_DEFAULT_FLAG);
+
+                        expect_that(!dat_is(ret, DAT_SUCCESS), "the EP took a receive of its own");
+                        expect_that(!dat_is(ret, DAT_INTERNAL_ERROR), "an internal error (GEN-3)");
+                }
+                expect_ep_state_kept(t, ep, state);
+                expect_kept(t, queue.srq, &before);
         }
 }
 

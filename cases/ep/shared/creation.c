@@ -171,7 +171,8 @@ void expect_quality(struct test *t, struct ep_creation *with, DAT_QOS qos)
                 note(t, "granted, and not declared in dat_qos_supported (EP-90)");
 }
 
-void expect_at_ia_limit(struct test *t, const struct ep_creation *with, const struct ep_number *row)
+uint64_t expect_at_ia_limit(struct test *t, const struct ep_creation *with,
+                            const struct ep_number *row)
 {
         uint64_t limit = ep_limit_of(t, row);
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
@@ -184,6 +185,7 @@ void expect_at_ia_limit(struct test *t, const struct ep_creation *with, const st
         has = ep_number_of(t, ep_creation_adopt(t, with, ep), row);
         expect_that(has >= limit, "%llu asked for, %llu queried", (unsigned long long)limit,
                     (unsigned long long)has);
+        return has;
 }
 
 static void expect_granted_beyond(struct test *t, const struct ep_creation *with, DAT_EP_HANDLE ep,
@@ -255,6 +257,25 @@ void expect_attributes_kept(struct test *t, struct ep_creation *with)
                     "the attributes that were refused are written");
 }
 
+void expect_attributes_given_back(struct test *t, const struct ep_creation *with)
+{
+        const DAT_EP_ATTR *asked = &with->param.ep_attr;
+        DAT_EP_ATTR attr = *asked;
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        DAT_EP_ATTR has;
+
+        expect(ep_creation_call_with(with, &attr, &ep), DAT_SUCCESS);
+        ep_creation_adopt(t, with, ep);
+        memset(&attr, 0, sizeof(attr));
+
+        has = ep_described(t, ep).ep_attr;
+        expect_eq(has.max_message_size, asked->max_message_size);
+        expect_eq(has.max_rdma_size, asked->max_rdma_size);
+        expect_that(has.max_request_dtos >= asked->max_request_dtos,
+                    "%d requests asked for, %d queried", asked->max_request_dtos,
+                    has.max_request_dtos);
+}
+
 static DAT_HANDLE handle_at(const void *structure, size_t offset)
 {
         DAT_HANDLE handle;
@@ -273,6 +294,17 @@ void expect_shown(struct test *t, const struct ep_creation with[2], const struct
                 expect_that(handle_at(&param, row->member) == handle_at(&with[i], row->argument),
                             "%s of EP %d is not the one that was given", row->id, i);
         }
+}
+
+void expect_protected(struct test *t, DAT_RETURN ret, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+
+        expect(ret, DAT_PROTECTION_VIOLATION, DAT_INVALID_PARAMETER, DAT_SUCCESS);
+        if (!dat_is(ret, DAT_SUCCESS))
+                return;
+        event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
+        expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_LOCAL_PROTECTION);
 }
 
 void expect_wrong_attribute(struct test *t, struct ep_creation *with, const struct ep_wrong *row)
@@ -426,6 +458,30 @@ static void expect_write(struct test *t, const struct ep_creation *with, DAT_COU
 void expect_greatest_write(struct test *t, const struct ep_creation *with)
 {
         expect_write(t, with, 1, (size_t)with->param.ep_attr.max_rdma_size);
+}
+
+void expect_greatest_read(struct test *t, struct ep_creation *with)
+{
+        size_t length = (size_t)with->param.ep_attr.max_rdma_size;
+        DAT_EP_ATTR served =
+            transfer_attr(t, (struct transfer_opts){.segments = 1, .most = length, .reads = 1});
+        struct vector from = vector_with(t, .length = length);
+        struct vector to = vector_with(t, .length = length);
+        DAT_RMR_TRIPLET remote = vector_remote(&from);
+        DAT_EP_HANDLE ep;
+
+        if (ia_attr(t)->max_rdma_read_per_ep_out < 1)
+                unsupported(t, "max_rdma_read_per_ep_out = 0");
+        with->param.ep_attr.max_rdma_read_out = 1;
+        with->param.ep_attr.max_rdma_read_iov = 1;
+        ep = ep_created(t, with);
+        expect_joined(t, ep, ep_with(t, .attr = &served));
+        vector_fill(t, &from, 1);
+        expect(
+            dat_ep_post_rdma_read(ep, 1, to.iov, COOKIE(1), &remote, DAT_COMPLETION_DEFAULT_FLAG),
+            DAT_SUCCESS);
+        expect_completion(with->request_evd, ep, 1, length, 0);
+        expect_holds(&to, 1, length);
 }
 
 void expect_write_of_all_segments(struct test *t, const struct ep_creation *with)

@@ -64,10 +64,13 @@ void expect_exact_flag_pair(struct test *t, struct ep_creation *with,
 void expect_exact_service(struct test *t, const struct ep_creation *with);
 /* A declared quality is the EP's; another one is refused, or granted and shown (EP-90). */
 void expect_quality(struct test *t, struct ep_creation *with, DAT_QOS qos);
-void expect_at_ia_limit(struct test *t, const struct ep_creation *with,
-                        const struct ep_number *row);
+/* Returns the number that a query shows. */
+uint64_t expect_at_ia_limit(struct test *t, const struct ep_creation *with,
+                            const struct ep_number *row);
 void expect_negative(struct test *t, struct ep_creation *with, const struct ep_number *row);
 void expect_attributes_kept(struct test *t, struct ep_creation *with);
+/* What is written to the structure after the call changes nothing of the EP. */
+void expect_attributes_given_back(struct test *t, const struct ep_creation *with);
 /* Each undefined completion flag, of receives and of requests, is refused. */
 void expect_undefined_flags_refused(struct test *t, const struct ep_creation *with);
 void expect_wrong_attribute(struct test *t, struct ep_creation *with, const struct ep_wrong *row);
@@ -77,6 +80,8 @@ void expect_named_attributes(struct test *t, struct ep_creation *with, const str
 void expect_silent(struct test *t, struct ep_creation *with, const struct ep_silent *row);
 /* A write of the length, or of as many segments, as the EP was made for. */
 void expect_greatest_write(struct test *t, const struct ep_creation *with);
+/* A read of the length as the EP was made for. */
+void expect_greatest_read(struct test *t, struct ep_creation *with);
 void expect_write_of_all_segments(struct test *t, const struct ep_creation *with);
 /* The other end has two reads in flight to an EP that was made for two. */
 void expect_read_by_other_end(struct test *t, struct ep_creation *with);
@@ -118,6 +123,9 @@ struct ep_shown {
 
 /* Two EPs are made that differ in all that is shown. Then a query of each shows its own handle. */
 void expect_shown(struct test *t, const struct ep_creation with[2], const struct ep_shown *row);
+
+/* A post with memory of another zone is refused, or its DTO fails on the EVD (GEN-9). */
+void expect_protected(struct test *t, DAT_RETURN ret, DAT_EVD_HANDLE evd);
 
 /* An EVD in place of one that takes events of other streams. */
 static const struct ep_other_stream {
