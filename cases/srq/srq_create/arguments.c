@@ -90,6 +90,17 @@ FAMILY(srq_create, negative, negative)
         expect(dat_srq_create(ia(t), pz(t), &attr, &srq), DAT_INVALID_PARAMETER);
 }
 
+FAMILY(srq_create, refusal_keeps_attributes, negative)
+{
+        DAT_SRQ_ATTR attr = row->attr;
+        DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
+
+        expect(dat_srq_create(ia(t), pz(t), &attr, &srq), DAT_INVALID_PARAMETER);
+        expect_eq(attr.max_recv_dtos, row->attr.max_recv_dtos);
+        expect_eq(attr.max_recv_iov, row->attr.max_recv_iov);
+        expect_eq(attr.low_watermark, row->attr.low_watermark);
+}
+
 static const struct bad_attr wrong_marks[] = {
     {"negative", {.max_recv_dtos = 8, .max_recv_iov = 1, .low_watermark = -1}},
     {"above_size", {.max_recv_dtos = 8, .max_recv_iov = 1}},
@@ -178,6 +189,8 @@ static const struct bad_attr refused[] = {
     {"max_recv_iov", {.max_recv_dtos = 8, .max_recv_iov = -1}},
     {"low_watermark", {.max_recv_dtos = 8, .max_recv_iov = 1, .low_watermark = INT_MAX}},
     {"all", {.max_recv_dtos = -1, .max_recv_iov = INT_MAX, .low_watermark = INT_MAX}},
+    {"max_recv_dtos_greatest", {.max_recv_dtos = INT_MAX, .max_recv_iov = 1}},
+    {"max_recv_iov_greatest", {.max_recv_dtos = 8, .max_recv_iov = INT_MAX}},
 };
 
 /* A count may be DAT_VALUE_UNKNOWN at any moment (SRQ-10). */

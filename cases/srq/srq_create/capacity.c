@@ -5,8 +5,9 @@
 #include "cases/srq/srq_create/fixtures.h"
 #include "clauses/srq_create.h"
 
-#define MANY       500 /* receives */
-#define MOST_PARTS 64  /* segments that a case makes of a message */
+#define MANY       500   /* receives */
+#define MOST_PARTS 64    /* segments that a case makes of a message */
+#define MOST_POSTS 65536 /* where the IA's limit is beyond counting */
 
 static const struct size {
         const char *id;
@@ -53,6 +54,15 @@ CASE(srq_create, size_at_ia_limit)
         DAT_COUNT limit = limit_told(max_recv_per_srq);
 
         expect_at_least(t, create_at_limit(t, limit, 1), limit, 1);
+}
+
+CASE(srq_create, room_at_ia_limit)
+{
+        DAT_COUNT limit = limit_told(max_recv_per_srq);
+        struct queue queue = {
+            .srq = create_at_limit(t, limit, 1), .length = MESSAGE, .buf = buf_with(t)};
+
+        expect_room(t, &queue, limit < MOST_POSTS ? limit : MOST_POSTS);
 }
 
 CASE(srq_create, segments_at_ia_limit)

@@ -28,6 +28,21 @@ CASE(srq_create, attributes_kept)
         note(t, "the structure that was given tells what was made (SRQ-32)");
 }
 
+/* The structure is the consumer's again when the call has returned. */
+CASE(srq_create, attributes_given_back)
+{
+        DAT_SRQ_ATTR attr = attr_of(7, 1, DAT_SRQ_LW_DEFAULT);
+        struct queue queue = {.length = MESSAGE, .buf = buf_with(t)};
+
+        expect(dat_srq_create(ia(t), pz(t), &attr, &queue.srq), DAT_SUCCESS);
+        adopt(t, DAT_HANDLE_TYPE_SRQ, queue.srq);
+        attr = attr_of(1, 0, 5);
+
+        expect_at_least(t, queue.srq, 7, 1);
+        expect_eq(srq_create_described(t, queue.srq).low_watermark, DAT_SRQ_LW_DEFAULT);
+        expect_room(t, &queue, 7);
+}
+
 CASE(srq_create, ia)
 {
         DAT_IA_HANDLE other = other_ia(t);
@@ -80,6 +95,26 @@ CASE(srq_create, no_outstanding)
 
         DAT_SRQ_HANDLE srq = srq_create_create(t, pz(t), attr_of(8, 1, DAT_SRQ_LW_DEFAULT));
         expect_count(t, srq_create_described(t, srq).outstanding_dto_count, 0);
+}
+
+/* It may have the place, or the handle, of one that had receives, and counts of them. */
+CASE(srq_create, behind_freed)
+{
+        struct queue former = queue_made(t, 8);
+        struct flow flow = flow_open(t, &former, DAT_HANDLE_NULL);
+        struct queue queue;
+        DAT_SRQ_PARAM made;
+
+        queue_post(t, &former, 8);
+        flow_deliver(t, &flow, 3);
+        release(t, flow.ep);
+        release(t, former.srq);
+
+        queue = queue_made(t, 8);
+        made = srq_create_described(t, queue.srq);
+        expect_count(t, made.available_dto_count, 0);
+        expect_count(t, made.outstanding_dto_count, 0);
+        expect_room(t, &queue, made.max_recv_dtos);
 }
 
 CASE(srq_create, unattached)
