@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_free: when it is refused, and what each answer leaves behind. */
 #include "clauses/srq_free.h"
+#include "case/ep_attr.h"
 #include "case/limits.h"
+#include "cases/ep/shared/creation.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/shared/handles.h"
 #include "cases/shared/refusals.h"
@@ -296,6 +298,21 @@ FAMILY(srq_free, refusal_keeps_ep, connectable)
         expect_traffic(t, &queue, &flow, 4);
 }
 
+FAMILY(srq_free, ep_goes_on, idle_ep_states)
+{
+        EACH_EP_ROUTE (route, row->state) {
+                struct queue queue = queue_with(t, 8);
+                DAT_EP_HANDLE ep = ep_by(t, route, .srq = queue.srq);
+                struct flow flow = {.ep = ep, .evd = ep_recv_evd(t, ep), .length = MESSAGE};
+
+                EACH_REFUSAL (i)
+                        (void)dat_srq_free(queue.srq);
+                flow.end = expect_goes_on(ep, row->state);
+                queue_post(t, &queue, 4);
+                expect_traffic(t, &queue, &flow, 4);
+        }
+}
+
 CASE(srq_free, refusal_keeps_connection)
 {
         struct queue queue = queue_with(t, 8);
@@ -335,6 +352,50 @@ CASE(srq_free, refusal_keeps_watermark_armed)
         flow_deliver(t, &armed.flow, 1);
         expect_mark_event(t, &armed);
         expect_quiet(async_evd(t));
+}
+
+/* One receive less than the mark is posted: a mark armed anew would have its event. */
+CASE(srq_free, refusal_keeps_watermark_spent)
+{
+        struct queue queue = queue_with(t, 8);
+
+        ep_with(t, .srq = queue.srq);
+        queue_post(t, &queue, 3);
+        must(dat_srq_set_lw(queue.srq, 4));
+        drain_async_event(t);
+        EACH_REFUSAL (i)
+                (void)dat_srq_free(queue.srq);
+
+        expect_quiet(async_evd(t));
+}
+
+CASE(srq_free, in_use_by_ep_without_evds)
+{
+        struct ep_creation with = {
+            .ia = ia(t),
+            .pz = pz(t),
+            .srq = srq_with(t),
+            .param.ep_attr = ep_attr_modest(ia_attr_if_told(t)),
+        };
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+
+        if (!dat_is(ep_creation_call(&with, &ep), DAT_SUCCESS))
+                end_noted(t, "no EP is made without EVDs (EP-91)");
+        ep_creation_adopt(t, &with, ep);
+
+        expect_in_use(t, with.srq);
+        release(t, ep);
+        expect_freed(t, with.srq);
+}
+
+CASE(srq_free, in_use_by_ep_of_other_pz)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq, .pz = pz_new(t));
+
+        expect_in_use(t, srq);
+        release(t, ep);
+        expect_freed(t, srq);
 }
 
 CASE(srq_free, in_use_after_reset)
@@ -750,6 +811,19 @@ CASE(srq_free, other_kind_kept)
         (void)dat_srq_free(zone);
 
         expect(dat_pz_query(zone, DAT_PZ_FIELD_ALL, &param), DAT_SUCCESS);
+}
+
+CASE(srq_free, ep_kept)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        EACH_REFUSAL (i)
+                (void)dat_srq_free(flow.ep);
+
+        expect_eq(ep_state(t, flow.ep), DAT_EP_STATE_CONNECTED);
+        expect_traffic(t, &queue, &flow, 4);
 }
 
 static DAT_RETURN free_again(void *srq)
