@@ -213,6 +213,8 @@ CASE(ep_create_with_srq, connection_events_on_connect_evd)
         peer_disconnect(end, DAT_CLOSE_ABRUPT_FLAG);
         DAT_EVENT event = expect_event(with.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
         expect_that(event.event_data.connect_event_data.ep_handle == ep, "of another EP");
+        expect_quiet(with.recv_evd);
+        expect_quiet(with.request_evd);
 }
 
 FAMILY(ep_create_with_srq, same_flags_on_one_evd, ep_same_flags)
