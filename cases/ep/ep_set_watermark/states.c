@@ -109,6 +109,14 @@ FAMILY(ep_set_watermark, queried, told_rows)
         expect_eq(soft_mark(t, loop.active), set);
 }
 
+FAMILY(ep_set_watermark, queried_in_state, consumer_ep_states)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+
+        EACH_EP_ROUTE (route, row->state)
+                expect_marks_told(t, ep_by(t, route, .srq = srq));
+}
+
 static const struct ep_state_row before_connection[] = {
     {"unconnected", DAT_EP_STATE_UNCONNECTED},
     {"reserved", DAT_EP_STATE_RESERVED},
