@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_set_lw: which marks are granted. */
+#include "cases/ep/shared/endpoint.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/srq_set_lw.h"
 
@@ -164,6 +165,22 @@ FAMILY(srq_set_lw, granted_while, connected_situations)
         row->bring(t, &queue, &flow);
 
         expect_marks_granted(t, queue.srq);
+}
+
+/* Whichever way the EP came into its state. */
+FAMILY(srq_set_lw, while_ep, consumer_ep_states)
+{
+        EACH_EP_ROUTE (route, row->state) {
+                DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = 8);
+                DAT_EP_HANDLE ep = ep_by(t, route, .srq = srq);
+                DAT_EP_STATE before = ep_state(t, ep);
+
+                expect(dat_srq_set_lw(srq, 4), DAT_SUCCESS);
+                expect_eq(srq_param(t, srq).low_watermark, 4);
+                expect_async_event(srq);
+                expect_ep_state_kept(t, ep, before);
+        }
+        expect_quiet(async_evd(t));
 }
 
 CASE(srq_set_lw, value_after_event)
