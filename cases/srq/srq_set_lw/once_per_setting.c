@@ -67,6 +67,20 @@ CASE(srq_set_lw, once_in_traffic)
         }
 }
 
+/* The second message finds no receive, and has the next one that is posted. */
+CASE(srq_set_lw, once_though_a_message_waits)
+{
+        struct armed armed = armed_with(t, 1, 1);
+
+        flow_deliver(t, &armed.flow, 1);
+        expect_mark_event(t, &armed);
+
+        flow_send(&armed.flow, 1);
+        expect_quiet(async_evd(t));
+        queue_post(t, &armed.queue, 1);
+        expect_quiet(async_evd(t));
+}
+
 CASE(srq_set_lw, once_after_event_at_once)
 {
         struct queue queue = queue_with(t, 8);
