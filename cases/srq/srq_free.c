@@ -125,6 +125,30 @@ CASE(srq_free, mark_spent)
         expect_freed(t, queue.srq);
 }
 
+CASE(srq_free, mark_event_unread)
+{
+        struct queue queue = queue_with(t, 8);
+
+        must(dat_srq_set_lw(queue.srq, 8));
+
+        expect_freed(t, queue.srq);
+        drain_async_event(t);
+        expect_quiet(async_evd(t));
+}
+
+/* A message that found no receive, and has none when its EP is freed. */
+CASE(srq_free, message_waits)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        flow_send(&flow, 1);
+        settle(t);
+        release(t, flow.ep);
+
+        expect_freed(t, queue.srq);
+}
+
 CASE(srq_free, drained)
 {
         struct queue queue = queue_with(t, 8);
@@ -354,6 +378,21 @@ CASE(srq_free, refusal_keeps_watermark_armed)
         expect_quiet(async_evd(t));
 }
 
+CASE(srq_free, refusal_raises_nothing)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        EACH_REFUSAL (i)
+                (void)dat_srq_free(queue.srq);
+
+        expect_quiet(flow.evd);
+        expect_quiet(ep_request_evd(t, flow.ep));
+        expect_quiet(ep_connect_evd(t, flow.ep));
+        expect_quiet(async_evd(t));
+}
+
 /* One receive less than the mark is posted: a mark armed anew would have its event. */
 CASE(srq_free, refusal_keeps_watermark_spent)
 {
@@ -563,6 +602,14 @@ static void refuse_change(struct test *t, DAT_EP_HANDLE ep)
         (void)dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &param);
 }
 
+static void refuse_srq(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EP_PARAM param = {.srq_handle = srq_with(t)};
+
+        EACH_REFUSAL (i)
+                (void)dat_ep_modify(ep, DAT_EP_FIELD_SRQ_HANDLE, &param);
+}
+
 static void refuse_another(struct test *t, DAT_EP_HANDLE ep)
 {
         DAT_EP_HANDLE none = DAT_HANDLE_NULL;
@@ -584,6 +631,7 @@ static const struct ep_past {
 } ep_pasts[] = {
     {"changed", change},
     {"change_refused", refuse_change},
+    {"srq_refused", refuse_srq},
     {"another_refused", refuse_another},
 };
 
@@ -710,6 +758,30 @@ FAMILY(srq_free, keeps_other_srq, three_srqs)
                 flow = flow_open(t, &queues[i], DAT_HANDLE_NULL);
                 expect_traffic(t, &queues[i], &flow, 2 + i);
         }
+}
+
+/* A thread waits for receives of another SRQ, on the EVD that the freed one's EP had too. */
+CASE(srq_free, keeps_waiter)
+{
+        struct queue queue = queue_with(t, 8);
+        struct queue other = queue_with(t, 8);
+        struct flow flow = flow_open(t, &other, DAT_HANDLE_NULL);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = queue.srq, .recv_evd = flow.evd);
+        struct waiter *waiter;
+        struct woken woken;
+
+        queue_post(t, &queue, 4);
+        queue_post(t, &other, 1);
+        release(t, ep);
+        waiter = wait_on_evd(t, flow.evd, DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        expect_freed(t, queue.srq);
+        expect_asleep(waiter);
+        flow_send(&flow, 1);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        check_message(t, &other, &flow, 1, &woken.event.event_data.dto_completion_event_data);
 }
 
 FAMILY(srq_free, keeps_other_srq_armed, three_srqs)
