@@ -34,6 +34,11 @@ OTHER_BYTES = re.compile(
     r"|.* came damaged|.* not hold (the message|its part of the message|its message)"
     r"|the (first|second) segment did not come|what was received is not message \d+"
 )
+# A query or a call of an agent with the instance data of none, or of another one.
+_AGENTS_DATA = re.compile(
+    r"the instance data is not that of the CNO's agent"
+    r"|an agent was called with instance data that is not its own"
+)
 # A completion that names another EP than its own, as the checks of it say it.
 OTHER_EP = re.compile(
     r"(a|the) completion (names|is (not )?of) .*EP\b|the flushed receive is of another EP"
@@ -50,6 +55,10 @@ _COMPLETIONS = {("DAT_DTO_COMPLETION_EVENT",), ("DAT_RMR_BIND_COMPLETION_EVENT",
 _MOVES_NOTHING = re.compile(
     r"dat_\w+_(modify|resize|set_lw|set_watermark|query|get_status|consumer_context|handle_type"
     r"|modify_cno|modify_agent|enable|disable|set_unwaitable|clear_unwaitable)"
+)
+# Those of them that leave an EVD all its events, so that no other call explains a wrong one.
+_KEEPS_EVENTS = re.compile(
+    r"dat_evd_(resize|query|modify_cno|enable|disable|set_unwaitable|clear_unwaitable)"
 )
 # Another event came than the one that was due.
 _ANOTHER_CAME = re.compile(
@@ -73,6 +82,9 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
     refused = answer is not None and answer[0] != SUCCESS
     if is_of_event(check):
         yield from keys_of_event(check, call)
+        if _KEEPS_EVENTS.fullmatch(attempt.page_call) and last and last.name in TAKING:
+            # An event in the place of another one: that one was lost, or comes too late.
+            yield "lost", attempt.page_call
         return
     if status := _wrong_status(check):
         yield "status", *status
@@ -99,6 +111,9 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
         yield "asleep", last.name
     if UNWRITTEN.match(check.seen):
         yield "unwritten", call
+    if _AGENTS_DATA.match(check.seen):
+        # Whatever event the agent was called for.
+        yield "agent's data", attempt.page_call
     if back:
         yield "refused", call, back[1]
     if OTHER_BYTES.match(check.seen):

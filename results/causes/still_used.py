@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Calls that were granted the end of an object, and left what it had used in use."""
+"""Calls that were granted the end of a use, and left what was used in use."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from results.causes.handles import MAKING, OBJECT, SUCCESS, object_of
 from results.causes.shown import ANSWER, is_of_answer
@@ -12,32 +13,36 @@ _QUALIFIER_IN_USE = "DAT_CONN_QUAL_IN_USE"
 _IN_USE = "DAT_INVALID_STATE"
 _FREE = "_free"
 # These give an object what another one made: what uses it afterwards is not known by the creates.
-_GIVES = ("_modify", "_modify_cno", "_bind", "_connect", "_accept")
+_GIVES = ("_bind", "_connect", "_accept")
+# These give an object another one in place of what it has.
+_REPLACES = ("dat_ep_modify", "dat_evd_modify_cno")
+_HANDLE = re.compile(r"(\w+_handle)=(\w+(?:#\d+)?)")
 
 
 def keeper_of(attempt: Attempt) -> str:
-    """The free that was granted before, if a case found what the freed object had used still in
-    use: a qualifier, or an object that was refused its own free. Empty where another object may
-    use it, and where frees of several kinds went before.
+    """The call that was granted before, if a case found what that call ended the use of still in
+    use: a qualifier, or an object that was refused its own free. It is the free of what used it, or
+    the change that gave its user another one. Empty where another object may use it, and where
+    calls of several kinds ended that.
     """
     refused = _refused(attempt)
     if refused is None:
         return ""
     before = [call for call in attempt.calls if call.who == refused.who and call.n < refused.n]
     granted = [call for call in before if call.ret == SUCCESS]
+    frees = {object_of(call): call.name for call in granted if call.name.endswith(_FREE)}
     if refused.ret == _QUALIFIER_IN_USE:
         users = _of_qualifier(granted, dict(refused.args).get("conn_qual", ""))
+        ends = [frees.get(user, "") for user in users]
     elif refused.ret == _IN_USE and refused.name.endswith(_FREE):
-        users = _of_object(granted, object_of(refused))
+        ends = _ends_of_use(granted, object_of(refused), frees)
     else:
         return ""
-    frees = {object_of(call): call.name for call in granted if call.name.endswith(_FREE)}
-    if not users or not all(user in frees for user in users):
+    if not ends or not all(ends):
         return ""
-    ended_by = {frees[user] for user in users}
-    if attempt.page_call in ended_by:
+    if attempt.page_call in ends:
         return attempt.page_call
-    return ended_by.pop() if len(ended_by) == 1 else ""
+    return ends[0] if len({*ends}) == 1 else ""
 
 
 def _refused(attempt: Attempt) -> Call | None:
@@ -62,17 +67,38 @@ def _of_qualifier(granted: Sequence[Call], qualifier: str) -> list[str]:
     ]
 
 
-def _of_object(granted: Sequence[Call], used: str) -> list[str]:
-    """The objects that were made with this one; none where it was given to one otherwise."""
-    users: list[str] = []
+def _ends_of_use(granted: Sequence[Call], used: str, frees: Mapping[str, str]) -> list[str]:
+    """The call by which each use of an object ended, empty for one that has not; none where it was
+    given to another object in a way that the calls do not tell.
+    """
+    if not used:
+        return []
+    users: dict[tuple[str, str], str] = {}
     for call in granted:
-        if not used or used not in dict(call.args).values():
-            continue
-        if call.name.endswith(_GIVES):
+        replaces = call.name in _REPLACES
+        if call.name.endswith(_GIVES) and used in dict(call.args).values():
             return []
-        if call.name.endswith(MAKING):
-            users.append(_made(call))
-    return users
+        if not replaces and not call.name.endswith(MAKING):
+            continue
+        user = object_of(call) if replaces else _made(call)
+        for role, given in _given(call):
+            if given == used:
+                users[user, role] = ""
+            elif replaces and users.get((user, role)) == "":
+                users[user, role] = call.name
+    return [end or frees.get(user, "") for (user, _), end in users.items()]
+
+
+def _given(call: Call) -> Iterator[tuple[str, str]]:
+    """What a call gives its object, by the role that it has there."""
+    args = dict(call.args)
+    mask = args.get("ep_param_mask")
+    for name, value in call.args:
+        if mask is None:
+            yield name.replace("_completion", ""), value
+        elif name == "ep_param":
+            told = _HANDLE.findall(value)
+            yield from ((n, v) for n, v in told if f"DAT_EP_FIELD_{n.upper()}" in mask.split("|"))
 
 
 def _made(call: Call) -> str:

@@ -291,6 +291,36 @@ def test_a_message_that_a_call_loses_is_one_cause_however_it_is_looked_for(tmp_p
     assert found.calls == ("dat_srq_resize",)
 
 
+def test_an_event_in_the_place_of_another_one_is_of_the_call_that_moves_none(
+    tmp_path: Path,
+) -> None:
+    wrong = failing("dat_evd_wait", 9, "pointer 0x1, not that of software event 3")
+    other = {"text": "event", "expected": ["DAT_CONNECTION_EVENT_DISCONNECTED"]}
+    number = failing("dat_evd_wait", 5, "DAT_CONNECTION_EVENT_ESTABLISHED", **other)
+    calls = [call(1, "dat_evd_resize"), call(2, "dat_evd_wait")]
+    for page, found in (("dat_evd_resize", 1), ("dat_evd_wait", 2)):
+        run = SyntheticRun(modes=(1,))
+        run.case("order", "FAIL", {"page": page}, **behind(wrong, calls))
+        run.case("number", "FAIL", {"page": page}, **behind(number, calls))
+        (tmp_path / page).mkdir()
+        assert len(causes(load(run.write(tmp_path / page)))) == found
+
+
+def test_wrong_data_of_an_agent_is_one_cause_of_the_page(tmp_path: Path) -> None:
+    own = "an agent was called with instance data that is not its own"
+    told = "the instance data is not that of the CNO's agent"
+    run = SyntheticRun(modes=(1,))
+    for name, after, line, seen in (
+        ("told", "dat_cno_query", 3, told),
+        ("called", "dat_evd_post_se", 5, own),
+        ("called_late", "dat_ep_disconnect", 5, own),
+    ):
+        left = failing(after, line, seen, text="agent", expected=["agent"])
+        run.case(name, "FAIL", {"page": "dat_cno_modify_agent"}, **left)
+    (found,) = causes(load(run.write(tmp_path)))
+    assert len(found.cases) == 3
+
+
 def test_an_event_that_a_call_loses_is_seen_in_the_call_that_takes_it(tmp_path: Path) -> None:
     expired = failing("dat_evd_wait", 3, "DAT_TIMEOUT_EXPIRED", expected=["DAT_SUCCESS"])
     calls = [call(1, "dat_srq_resize"), call(2, "dat_evd_wait", ret="DAT_TIMEOUT_EXPIRED")]

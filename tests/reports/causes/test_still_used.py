@@ -98,3 +98,60 @@ def test_a_zone_that_others_may_use_is_of_its_own_free(tmp_path: Path, more: lis
     made = makes(1, "dat_rmr_create", "pz#1", "rmr#1"), frees(2, "dat_rmr_free", "rmr#1")
     (cause,) = found(tmp_path, pz_free=zone_in_use(*made, *more))
     assert cause.name.startswith("dat_pz_free: ")
+
+
+def gives(n: int, evd: str, cno: str) -> Record:
+    return call(n, "dat_evd_modify_cno", ("evd_handle", evd), ("cno_handle", cno))
+
+
+def feeds(n: int, evd: str, cno: str) -> Record:
+    args = ("ia_handle", "ia"), ("cno_handle", cno)
+    return call(n, "dat_evd_create", *args, out=[["evd_handle", evd]])
+
+
+def cno_in_use(*calls: Record) -> Record:
+    """What a case leaves whose CNO was refused its free behind these calls."""
+    ret = "DAT_INVALID_STATE"
+    seen = check("dat_cno_free(...)", ok=False, expected=["DAT_SUCCESS"], seen=ret)
+    return {
+        "calls": [*calls, frees(9, "dat_cno_free", "cno#1", ret)],
+        "checks": [seen | {"calls": 9}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("calls", "behind"),
+    [
+        ([feeds(1, "evd#1", "cno#1"), gives(2, "evd#1", "cno#2")], "dat_evd_modify_cno"),
+        ([feeds(1, "evd#1", "cno#2"), gives(2, "evd#1", "cno#1")], ""),
+        (
+            [
+                feeds(1, "evd#1", "cno#2"),
+                gives(2, "evd#1", "cno#1"),
+                frees(3, "dat_evd_free", "evd#1"),
+            ],
+            "dat_evd_free",
+        ),
+        (
+            [
+                feeds(1, "evd#1", "cno#1"),
+                gives(2, "evd#1", "DAT_HANDLE_NULL"),
+                frees(3, "dat_evd_free", "evd#1"),
+            ],
+            "dat_evd_modify_cno",
+        ),
+        (
+            [
+                feeds(1, "evd#1", "cno#1"),
+                feeds(2, "evd#2", "cno#1"),
+                gives(3, "evd#1", "DAT_HANDLE_NULL"),
+            ],
+            "",
+        ),
+    ],
+)
+def test_what_a_change_takes_from_its_object_is_of_the_change(
+    tmp_path: Path, calls: list[Record], behind: str
+) -> None:
+    (cause,) = found(tmp_path, cno_free=cno_in_use(*calls))
+    assert cause.behind == behind
