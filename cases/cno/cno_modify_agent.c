@@ -151,6 +151,7 @@ CASE(cno_modify_agent, this_cno_alone)
         for (int i = 0; i < 3; i++) {
                 DAT_EVD_HANDLE evd = feeding(t, cnos[i]);
 
+                expect_agent(t, cnos[i], agents[i]);
                 post_ses(t, evd, 0, 1);
                 expect_called(t, agents[i], evd);
                 for (int other = 0; other < 3; other++)

@@ -111,6 +111,42 @@ CASE(ep_dup_connect, as_one_that_followed)
 }
 
 /* The request of the followed EP was handed to another service point, which reports to one EVD. */
+static const struct high_bits high_bits[] = {HIGH_BITS};
+
+/* The port of an EP does not name such a service point. */
+FAMILY(ep_dup_connect, as_one_at_high_qualifier, high_bits)
+{
+        DAT_EP_HANDLE like = ep_with(t, .srq = DAT_HANDLE_NULL);
+        struct stage stage;
+        struct loop there;
+        DAT_EVENT event;
+        DAT_RETURN ret;
+
+        stage_set(t, &stage, AS_ANOTHER);
+        there = (struct loop){
+            .requests = stage.loop.requests,
+            .active = like,
+            .passive = ep_with(t, .srq = DAT_HANDLE_NULL),
+        };
+        there.qual = stage.loop.qual | row->bits;
+        ret = dat_psp_create(ia(t), there.qual, there.requests, DAT_PSP_CONSUMER_FLAG, &there.psp);
+        if (dat_is(ret, DAT_INVALID_PARAMETER))
+                end_noted(t, "the transport has no such qualifiers (PSP-4)");
+        must(ret);
+        adopt(t, DAT_HANDLE_TYPE_PSP, there.psp);
+        loop_connect(t, like, there.qual);
+        loop_accept(t, &there);
+        must_event(ep_connect_evd(t, like), DAT_CONNECTION_EVENT_ESTABLISHED);
+        must_event(ep_connect_evd(t, there.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+
+        stage.asking.like = like;
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        event = expect_event(stage.loop.requests, DAT_CONNECTION_REQUEST_EVENT);
+        expect_eq(event.event_data.cr_arrival_event_data.conn_qual, there.qual);
+        expect_that(event.event_data.cr_arrival_event_data.sp_handle.psp_handle == there.psp,
+                    "the request is for another service point");
+}
+
 CASE(ep_dup_connect, as_one_handed_off)
 {
         DAT_EP_HANDLE like = ep_with(t, .srq = DAT_HANDLE_NULL);

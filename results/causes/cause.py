@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from results.causes.connections import origin_of
 from results.causes.sentences import what_it_did, what_was_wrong
 from results.causes.shown import TAKING, call_of, is_of_event, last_call
+from results.causes.spoilt import spoiler_of
 from results.causes.still_used import keeper_of
 from results.model.attempt import Attempt, Verdict, worst
 from results.model.clause import Case, Clause
@@ -154,4 +155,5 @@ def _behind(attempt: Attempt, pages: Collection[str]) -> str:
     told = attempt.checked_deviation or (attempt.deviation if not attempt.failed_check else None)
     if told and told.names_value and told.call in pages:
         return told.call
-    return keeper_of(attempt) or origin_of(attempt)[1]
+    spoiler = spoiler_of(attempt) if attempt.verdict is Verdict.FAIL else ""
+    return keeper_of(attempt) or origin_of(attempt)[1] or spoiler
