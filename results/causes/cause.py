@@ -132,10 +132,11 @@ def cause_of(cases: Sequence[Case]) -> Cause:
         # It is seen behind many calls, by those that take events.
         often = Counter(call.name for call in map(last_call, attempts) if call)
         calls = list(often)
-    calls.sort(key=lambda call: -often[call])
+    # Where one page has all of it, its call is named before those that show what it left.
+    pages = {attempt.page_call for attempt in attempts}
+    calls.sort(key=lambda call: (pages != {call}, -often[call]))
     what = " ".join(what_was_wrong(example).split()) if example else ""
     shown = what if len(what) <= _LONGEST else f"{what[:_LONGEST]}..."
-    pages = {attempt.page_call for attempt in attempts}
     return Cause(failed, tuple(calls), shown, blocked, _behind_all(attempts, pages))
 
 

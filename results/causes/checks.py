@@ -82,6 +82,9 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
     refused = answer is not None and answer[0] != SUCCESS
     if is_of_event(check):
         yield from keys_of_event(check, call)
+        if check.seen in _LOST and all("REJECTED" in name for name in names_expected(check)):
+            # Whether the time of the request or of the case was over first.
+            yield "missing", call, names_expected(check)
         if _KEEPS_EVENTS.fullmatch(attempt.page_call) and last and last.name in TAKING:
             # An event in the place of another one: that one was lost, or comes too late.
             yield "lost", attempt.page_call
@@ -177,6 +180,11 @@ def _wrong_status(check: Check) -> tuple[object, ...]:
     if not wanted or not statuses or _KEPT_STATUS in wanted:
         return ()
     return (wanted, seen) if seen == _KEPT_STATUS else (seen,)
+
+
+def is_told_instead(check: Check, wanted: str, seen: str) -> bool:
+    """Whether a completion told the status `seen` where it had to tell `wanted`."""
+    return _wrong_status(check) == ((wanted,), seen)
 
 
 def came_undue(attempt: Attempt, check: Check) -> bool:

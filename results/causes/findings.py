@@ -11,6 +11,7 @@ from results.causes.handles import made_nothing
 from results.causes.keys import Key
 from results.causes.shown import last_call
 from results.causes.spoilt import spoiler_of
+from results.causes.states import is_still_bound, left_in
 from results.causes.still_used import keeper_of
 from results.model.attempt import Attempt, Verdict
 
@@ -24,6 +25,11 @@ def keys_of(attempt: Attempt, harmless: Collection[str], broken: Collection[str]
     how, origin = origin_of(attempt)
     if origin:
         yield how, origin
+    blamed, state = left_in(attempt)
+    if state:
+        yield "state", blamed, state
+    if is_still_bound(attempt):
+        yield "bound", attempt.page_call
     if attempt.blocked:
         yield from keys_of_blocked(attempt, harmless, broken)
         return

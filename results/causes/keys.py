@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 Key = tuple[object, ...]
 # Keys that say which sentence is broken, and not how a finding ended.
-_OF_A_CLAUSE = ("model", "told", "granted", "clause")
+_OF_A_CLAUSE = ("model", "told", "granted", "clause", "state")
 # Those that say nothing where another finding ended in the same way without them.
-_DOUBTFUL = ("model", "granted")
+_DOUBTFUL = ("model", "granted", "state")
 
 
 def drop_doubtful(keys_of: Mapping[int, set[Key]]) -> None:

@@ -21,6 +21,19 @@ def refused(name: str, line: int, expected: str) -> Record:
     return left | {"calls": [call(1, name, ret="DAT_INTERNAL_ERROR")]}
 
 
+def deviating(clause: str) -> Record:
+    """What the executable specification says where the first call deviates from `clause`."""
+    return {
+        "verdict": "deviates",
+        "judged": 1,
+        "unjudged": 0,
+        "why": f"call 1 is wrong [{clause}]",
+        "clause": clause,
+        "who": "case",
+        "n": 1,
+    }
+
+
 def blocked(name: str, ret: str = "DAT_INTERNAL_ERROR") -> Record:
     """What a case leaves that was blocked because `name` returned `ret`."""
     site = {"file": "cases/srq/srq_resize.c", "line": 3, "text": name}

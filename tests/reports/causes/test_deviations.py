@@ -7,21 +7,15 @@ import pytest
 
 from results.causes.grouping import causes
 from results.model.load import load
-from tests.reports.causes.cause_records import blocked, crashed, failing, groups, refused
+from tests.reports.causes.cause_records import (
+    blocked,
+    crashed,
+    deviating,
+    failing,
+    groups,
+    refused,
+)
 from tests.reports.synthetic_run import Record, SyntheticRun, call, check
-
-
-def deviating(clause: str) -> Record:
-    """What the executable specification says where the first call deviates from `clause`."""
-    return {
-        "verdict": "deviates",
-        "judged": 1,
-        "unjudged": 0,
-        "why": f"call 1 is wrong [{clause}]",
-        "clause": clause,
-        "who": "case",
-        "n": 1,
-    }
 
 
 @pytest.mark.parametrize(
