@@ -13,6 +13,7 @@ from results.causes.shown import last_call
 from results.causes.spoilt import spoiler_of
 from results.causes.states import is_still_bound, left_in
 from results.causes.still_used import keeper_of
+from results.causes.suppressed import hides_failure
 from results.model.attempt import Attempt, Verdict
 
 
@@ -30,6 +31,8 @@ def keys_of(attempt: Attempt, harmless: Collection[str], broken: Collection[str]
         yield "state", blamed, state
     if is_still_bound(attempt):
         yield "bound", attempt.page_call
+    if hides_failure(attempt):
+        yield "suppressed", "failure"
     if attempt.blocked:
         yield from keys_of_blocked(attempt, harmless, broken)
         return

@@ -190,6 +190,7 @@ static void expect_last_flushed(struct test *t, const struct rdma *rdma, uint64_
                 else
                         expect_eq(dto->status, DAT_DTO_ERR_FLUSHED);
         }
+        expect_that(next, "no event tells of the suppressed requests that were flushed");
         expect_eq(next, first + OUTSTANDING - 1);
         expect_rdma_silent(t, rdma->evd);
 }
