@@ -157,4 +157,4 @@ def _behind(attempt: Attempt, pages: Collection[str]) -> str:
     if told and told.names_value and told.call in pages:
         return told.call
     spoiler = spoiler_of(attempt) if attempt.verdict is Verdict.FAIL else ""
-    return keeper_of(attempt) or origin_of(attempt)[1] or spoiler
+    return origin_of(attempt)[1] or keeper_of(attempt) or spoiler

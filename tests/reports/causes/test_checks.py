@@ -306,6 +306,19 @@ def test_an_event_in_the_place_of_another_one_is_of_the_call_that_moves_none(
         assert len(causes(load(run.write(tmp_path / page)))) == found
 
 
+def test_asynchronous_events_that_do_not_come_are_one_cause_of_their_call(tmp_path: Path) -> None:
+    missing = {"expected": ["an asynchronous event about the object"], "text": "the event"}
+    run = SyntheticRun(modes=(1,))
+    for name, line in (("dat_srq_set_lw", 3), ("dat_srq_set_lw", 5), ("dat_ep_set_watermark", 7)):
+        left = failing(name, line, f"no event within {line} ms", **missing)
+        run.case(f"comes_{line}", "FAIL", **left)
+    step = blocked("dat_srq_set_lw", "no event within 3 ms")
+    told = check("the event", ok=False, seen="no event within 3 ms", expected=missing["expected"])
+    run.case("needed", "BLOCKED", **step | {"checks": [told]})
+    found = causes(load(run.write(tmp_path)))
+    assert sorted((len(cause.cases), len(cause.blocked)) for cause in found) == [(1, 0), (2, 1)]
+
+
 def test_wrong_data_of_an_agent_is_one_cause_of_the_page(tmp_path: Path) -> None:
     own = "an agent was called with instance data that is not its own"
     told = "the instance data is not that of the CNO's agent"

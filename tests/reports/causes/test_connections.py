@@ -171,3 +171,39 @@ def test_threads_that_a_call_lets_wait_are_one_cause_of_its_page(tmp_path: Path)
         calls = [call(1, "dat_evd_set_unwaitable")]
         run.case(f"evd_set_unwaitable/{line}", "FAIL", page, calls=calls, checks=[told])
     assert len(causes(load(run.write(tmp_path)))) == 1
+
+
+def in_state(seen: str, *calls: Record, expected: str = "DAT_EP_STATE_UNCONNECTED") -> Record:
+    """What a case leaves that saw its EP in this state behind these calls."""
+    name = "dat_ep_get_status" if seen.startswith("DAT_EP") else "dat_ep_modify"
+    ret = "DAT_SUCCESS" if seen.startswith("DAT_EP") else "DAT_INVALID_STATE"
+    last = call(9, name, ("ep_handle", "ep#1"), ret=ret)
+    told = check(f"{name}(...)", ok=False, expected=[expected], seen=seen, calls=9)
+    return {"calls": [*calls, last], "checks": [told]}
+
+
+PENDING = "DAT_EP_STATE_PASSIVE_CONNECTION_PENDING"
+REFUSED = "DAT_INVALID_STATE, DAT_INVALID_STATE_EP_PASSCONNPENDING"
+
+
+def test_a_state_that_a_call_had_to_end_is_of_that_call(tmp_path: Path) -> None:
+    rejected = [call(1, "dat_rsp_create"), call(2, "dat_cr_reject")]
+    told = in_state(PENDING, *rejected)
+    refused = in_state(REFUSED, *rejected, expected="DAT_SUCCESS")
+    (cause,) = found(tmp_path, rsp_create=told, ep_modify=refused)
+    assert cause.behind == "dat_cr_reject"
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [call(1, "dat_rsp_create")],
+        [call(1, "dat_rsp_create"), call(2, "dat_cr_reject"), call(3, "dat_rsp_create")],
+        [call(1, "dat_rsp_create"), call(2, "dat_cr_reject", ret="DAT_INVALID_HANDLE")],
+    ],
+)
+def test_a_state_that_nothing_had_to_end_is_of_its_page(
+    tmp_path: Path, calls: list[Record]
+) -> None:
+    (cause,) = found(tmp_path, rsp_create=in_state(PENDING, *calls))
+    assert cause.behind == ""
