@@ -90,10 +90,10 @@ class Cause:
         if len(calls) > _CALLS:
             shown += f" and {len(calls) - _CALLS} more calls"
         pages = {clause.page for clause in self.clauses}
-        failed = self.verdict is Verdict.FAIL and not self.is_registrys
+        told = self.verdict in (Verdict.FAIL, Verdict.TIMEOUT) and not self.is_registrys
         if shown and self.behind and self.behind not in calls:
             shown = f"{self.behind}, seen in {shown}"
-        elif shown and failed and len(pages) == 1 and not pages & {*self.calls}:
+        elif shown and told and len(pages) == 1 and not pages & {*self.calls}:
             shown = f"{pages.pop()}, seen in {shown}"
         return shown
 

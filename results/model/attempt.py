@@ -125,7 +125,7 @@ class Attempt:
     @property
     def hung(self) -> Stack | None:
         """The stack of the thread that had no end: the one in the call that did not return."""
-        if self.verdict is not Verdict.TIMEOUT:
+        if self.verdict is not Verdict.TIMEOUT and not self.blocked:
             return None
         own = [stack for stack in self.stacks if stack.backtrace and not stack.teardown]
         if self.goes_on:

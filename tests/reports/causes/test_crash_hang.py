@@ -150,4 +150,15 @@ def test_a_hang_names_its_function(tmp_path: Path) -> None:
     run = SyntheticRun(modes=(1,))
     run.case("hangs", "TIMEOUT", **hung("libc.so.6(futex+0x1)", "libv.so(v_flush+0x1c)"))
     (cause,) = causes(load(run.write(tmp_path)))
-    assert cause.name == "dat_evd_wait: no return in libv.so(v_flush)"
+    assert cause.name == "dat_srq_resize, seen in dat_evd_wait: no return in libv.so(v_flush)"
+
+
+def test_a_step_that_hangs_blocks_by_the_function(tmp_path: Path) -> None:
+    left = hung("libc.so.6(futex+0x1)", "libv.so(v_flush+0x1c)")
+    step = {"call": "dat_evd_wait", "ret": "no end of dat_evd_wait after 3000 ms"}
+    site = {"file": "cases/srq/srq_resize.c", "line": 3, "text": "dat_evd_wait"}
+    run = SyntheticRun(modes=(1,))
+    run.case("hangs", "TIMEOUT", **left)
+    run.case("needs", "BLOCKED", **left | {"blocked": step | {"site": site}})
+    (cause,) = causes(load(run.write(tmp_path)))
+    assert [len(cause.cases), len(cause.blocked)] == [1, 1]

@@ -119,7 +119,7 @@ def test_the_widest_first_and_each_named(tmp_path: Path) -> None:
             "dat_srq_resize, seen in dat_srq_free: expected DAT_INVALID_STATE, saw DAT_SUCCESS",
         ),
         ("1 clause", "dat_srq_query: SIGSEGV in libv.so(v_query)"),
-        ("1 clause", "dat_evd_wait: no return"),
+        ("1 clause", "dat_srq_resize, seen in dat_evd_wait: no return"),
         ("1 clause", "the clause did not hold"),
     ]
     assert [cause.name for cause in unknown_causes(loaded)] == ["the peer left"]
