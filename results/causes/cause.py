@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from results.causes.connections import origin_of
+from results.causes.handles import SUCCESS
 from results.causes.sentences import what_it_did, what_was_wrong
-from results.causes.shown import TAKING, call_of, is_of_event, last_call
-from results.causes.spoilt import spoiler_of
+from results.causes.shown import TAKING, call_of, is_of_answer, is_of_event, last_call
+from results.causes.spoilt import refused_before
 from results.causes.still_used import keeper_of
 from results.model.attempt import Attempt, Verdict, worst
 from results.model.clause import Case, Clause
@@ -156,5 +157,9 @@ def _behind(attempt: Attempt, pages: Collection[str]) -> str:
     told = attempt.checked_deviation or (attempt.deviation if not attempt.failed_check else None)
     if told and told.names_value and told.call in pages:
         return told.call
-    spoiler = spoiler_of(attempt) if attempt.verdict is Verdict.FAIL else ""
-    return origin_of(attempt)[1] or keeper_of(attempt) or spoiler
+    if origin := origin_of(attempt)[1] or keeper_of(attempt):
+        return origin
+    check = attempt.failed_check
+    if attempt.verdict is not Verdict.FAIL or check is None or check.expected != (SUCCESS,):
+        return ""
+    return refused_before(attempt) if is_of_answer(attempt) else ""

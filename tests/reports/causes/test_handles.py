@@ -160,3 +160,25 @@ def test_what_a_refused_call_has_ended_is_one_cause(
     looked = spoilt("DAT_INVALID_STATE", "dat_srq_set_lw", "the SRQ is gone", granted)
     freed = spoilt("DAT_INVALID_PARAMETER", "dat_srq_free", "it is refused", granted)
     assert frees(tmp_path, looked, freed) == causes_
+
+
+@pytest.mark.parametrize(
+    ("granted", "name"),
+    [
+        ("", "dat_srq_resize, seen in dat_srq_set_lw"),
+        ("dat_srq_query", "dat_srq_resize, seen in dat_srq_set_lw"),
+        ("dat_srq_post_recv", "dat_srq_set_lw"),
+    ],
+)
+def test_what_fails_behind_a_refusal_is_named_by_the_refused_call(
+    tmp_path: Path, granted: str, name: str
+) -> None:
+    left = spoilt("DAT_INVALID_PARAMETER", "dat_srq_set_lw", "dat_srq_set_lw(...)", granted)
+    refusal = "DAT_INVALID_STATE"
+    left["calls"][-1]["ret"] = refusal
+    left["checks"][0] |= {"expected": ["DAT_SUCCESS"], "seen": refusal}
+    run = SyntheticRun(modes=(1,))
+    for page in ("dat_srq_resize", "dat_srq_set_lw"):
+        run.case(f"on_{page}", "FAIL", {"page": page}, **left)
+    (cause,) = causes(load(run.write(tmp_path)))
+    assert cause.name.startswith(f"{name}: expected DAT_SUCCESS")
