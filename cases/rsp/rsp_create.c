@@ -627,14 +627,19 @@ FAMILY(rsp_create, in_use, holders)
 {
         struct loop holder = loop_new(t);
         struct loop vain = loop_new(t);
+        DAT_EVD_HANDLE other = request_evd(t);
         DAT_RSP_HANDLE rsp;
 
         row->hold(t, &holder);
 
         expect(dat_rsp_create(ia(t), holder.qual, vain.passive,
-                              row->same_evd ? holder.requests : vain.requests, &rsp),
+                              row->same_evd ? holder.requests : other, &rsp),
                DAT_CONN_QUAL_IN_USE);
 
+        if (!row->same_evd) {
+                expect(dat_evd_free(other), DAT_SUCCESS);
+                disown(t, other);
+        }
         expect_ep_in(t, vain.passive, DAT_EP_STATE_UNCONNECTED);
         take(t, &holder);
         /* The loop has no EP of the second opening to accept it with. */
