@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_srq_post_recv: empty receives, empty messages and messages that are too long. */
+/* dat_srq_post_recv: empty receives, and messages that are empty, as long as may be and too long.
+ */
+#include "case/ep_attr.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/ep/shared/segment.h"
 #include "cases/srq/shared/queue.h"
 #include "cases/srq/srq_post_recv/fixtures.h"
 #include "clauses/srq_post_recv.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -109,6 +112,77 @@ FAMILY(srq_post_recv, segment_without_length_at, no_lengths)
                     "a segment without length was written");
         expect_that(message_holds(before ? flat : flat + places[row->at].length, length, 0),
                     "the other segments do not hold the message");
+}
+
+/*
+ * The greatest messages
+ */
+
+/* Shares of the message, in halves, quarters and so on; the last segment has the rest. */
+static const struct greatest {
+        const char *id;
+        DAT_COUNT segments;
+        int shares[SEGMENTS - 1];
+} greatest[] = {
+    {"one_segment", 1, {0}},
+    {"short_first", SEGMENTS, {16, 2, 4}},
+    {"long_first", SEGMENTS, {2, 16, 4}},
+};
+
+/* The segments lie in their memory in the opposite order. */
+static void lay_out(const struct greatest *row, const struct buf *buf, size_t length,
+                    DAT_LMR_TRIPLET *iov)
+{
+        size_t rest = length;
+
+        for (DAT_COUNT i = 0; i < row->segments; i++) {
+                size_t part = i == row->segments - 1 ? rest : length / (size_t)row->shares[i] - 1;
+
+                rest -= part;
+                iov[i] = triplet(buf, rest, part);
+        }
+}
+
+static void expect_laid_out(struct test *t, const struct greatest *row, const struct buf *buf,
+                            size_t length, const DAT_LMR_TRIPLET *iov)
+{
+        unsigned char *flat = malloc(length);
+        size_t at = 0;
+
+        if (!flat)
+                resource(t, "no memory for a message");
+        for (DAT_COUNT i = 0; i < row->segments; i++) {
+                size_t part = (size_t)iov[i].segment_length;
+
+                memcpy(flat + at, buf->addr + length - at - part, part);
+                at += part;
+        }
+        expect_that(message_holds(flat, length, 0),
+                    "the segments, in their order, do not hold the message of %zu bytes", length);
+        free(flat);
+}
+
+FAMILY(srq_post_recv, greatest_message, greatest)
+{
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr(t));
+        size_t length = (size_t)attr.max_message_size;
+        struct buf *buf = buf_with(t, .length = length);
+        DAT_SRQ_HANDLE srq = row->segments > 1 ? srq_for_vectors(t) : srq_with(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = srq, .attr = &attr);
+        struct peer_ep *end = peer_connect(peer(t), ep);
+        DAT_DTO_COMPLETION_EVENT_DATA dto;
+        DAT_LMR_TRIPLET iov[SEGMENTS];
+
+        memset(buf->addr, CANARY, length);
+        lay_out(row, buf, length, iov);
+        expect(dat_srq_post_recv(srq, row->segments, iov, (DAT_DTO_COOKIE){.as_64 = 4711}),
+               DAT_SUCCESS);
+        peer_send(end, .length = length);
+
+        dto = expect_dto(ep_recv_evd(t, ep));
+        expect_eq(dto.transfered_length, length);
+        expect_eq(dto.user_cookie.as_64, 4711);
+        expect_laid_out(t, row, buf, length, iov);
 }
 
 /*
