@@ -83,10 +83,10 @@ FAMILY(cr_handoff, named_point, two_requests)
 
 CASE(cr_handoff, one_evd)
 {
-        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request request = requested(t, psp_maker(t));
         struct request to = request_like(t, &request);
 
-        to.point = loop_listen(t, to.evd, DAT_PSP_CONSUMER_FLAG, &to.qual);
+        to.point = loop_listen(t, to.evd, psp_flags_granted(t), &to.qual);
         to = handed(t, &request, &to);
 
         expect_empty(t, request.evd);
@@ -95,11 +95,11 @@ CASE(cr_handoff, one_evd)
 
 CASE(cr_handoff, any_qualifier)
 {
-        struct request to = request_at(t, MADE_BY_CONSUMER);
-        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request to = request_at(t, psp_maker(t));
+        struct request request = requested(t, psp_maker(t));
         DAT_PSP_HANDLE any = DAT_HANDLE_NULL;
 
-        must(dat_psp_create_any(ia(t), &to.qual, to.evd, DAT_PSP_CONSUMER_FLAG, &any));
+        must(dat_psp_create_any(ia(t), &to.qual, to.evd, psp_flags_granted(t), &any));
         adopt(t, DAT_HANDLE_TYPE_PSP, any);
         to.point = any;
         to = handed(t, &request, &to);
@@ -111,14 +111,14 @@ static const struct high_bits high_bits[] = {HIGH_BITS};
 
 FAMILY(cr_handoff, high_bits, high_bits)
 {
-        struct request low = request_at(t, MADE_BY_CONSUMER);
+        struct request low = request_at(t, psp_maker(t));
         struct request high = request_like(t, &low);
-        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request request = requested(t, psp_maker(t));
         DAT_RETURN ret;
 
         high.evd = request_evd(t);
         high.qual = low.qual ^ row->bits;
-        ret = dat_psp_create(ia(t), high.qual, high.evd, DAT_PSP_CONSUMER_FLAG, &high.point);
+        ret = dat_psp_create(ia(t), high.qual, high.evd, psp_flags_granted(t), &high.point);
         if (dat_is(ret, DAT_INVALID_PARAMETER))
                 end_noted(t, "the transport has no such qualifiers (PSP-4)");
         must(ret);
@@ -179,12 +179,12 @@ CASE(cr_handoff, cno)
 /* Both service points work as if no request had been handed off between them. */
 CASE(cr_handoff, points_stay)
 {
-        struct request to = request_at(t, MADE_BY_CONSUMER);
-        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request to = request_at(t, psp_maker(t));
+        struct request request = requested(t, psp_maker(t));
         struct request arrived = handed(t, &request, &to);
 
-        expect_psp(t, request.point, request.qual, request.evd, DAT_PSP_CONSUMER_FLAG);
-        expect_psp(t, to.point, to.qual, to.evd, DAT_PSP_CONSUMER_FLAG);
+        expect_psp(t, request.point, request.qual, request.evd, psp_flags_granted(t));
+        expect_psp(t, to.point, to.qual, to.evd, psp_flags_granted(t));
         expect_served(t, request.point, request.qual, request.evd);
         expect_served(t, to.point, to.qual, to.evd);
         expect_cr_accepted(t, &arrived);
@@ -282,7 +282,7 @@ static void rejected(struct test *t, struct request *arrived, const struct reque
         expect(dat_ep_reset(arrived->active), DAT_SUCCESS);
         again.active = arrived->active;
         must_ask(t, &again, (struct asks){0});
-        again.cr = expect_cr_request(t, again.evd, again.point, again.qual);
+        again = expect_arrived(t, &again, &again);
         expect_cr_accepted(t, &again);
 }
 
@@ -344,8 +344,8 @@ static const struct fate {
 
 FAMILY(cr_handoff, then, fates)
 {
-        struct request to = request_at(t, MADE_BY_CONSUMER);
-        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request to = request_at(t, psp_maker(t));
+        struct request request = requested(t, psp_maker(t));
         struct request arrived = handed(t, &request, &to);
 
         row->meet(t, &arrived, &request);
@@ -407,19 +407,20 @@ FAMILY(cr_handoff, other_request, two_requests)
 
 CASE(cr_handoff, in_any_order)
 {
-        struct request tos[] = {request_at(t, MADE_BY_CONSUMER), request_at(t, MADE_BY_CONSUMER)};
+        struct request tos[] = {request_at(t, psp_maker(t)), request_at(t, psp_maker(t))};
         struct request requests[REQUESTS];
         struct request arrived[REQUESTS];
         DAT_COUNT count = cap_at_limit(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
 
-        requests[0] = requested(t, MADE_BY_CONSUMER);
+        requests[0] = requested(t, psp_maker(t));
         for (int i = 1; i < count; i++)
                 requests[i] = requested_like(t, &requests[0]);
         for (int left = count; left > 0; left--) {
                 uint64_t which = draw(t, (uint64_t)left);
 
                 arrived[left - 1] = handed(t, &requests[which], &tos[draw(t, 2)]);
-                arrived[left - 1].passive = requests[which].passive;
+                if (requests[which].maker == MADE_BY_CONSUMER)
+                        arrived[left - 1].passive = requests[which].passive;
                 requests[which] = requests[left - 1];
         }
         for (int i = 0; i < count; i++)
@@ -429,8 +430,8 @@ CASE(cr_handoff, in_any_order)
 FAMILY(cr_handoff, often, request_kinds)
 {
         struct request points[] = {
-            request_at(t, MADE_BY_CONSUMER),
-            request_at(t, row->maker == MADE_BY_PROVIDER ? MADE_BY_PROVIDER : MADE_BY_CONSUMER)};
+            request_at(t, psp_maker(t)),
+            request_at(t, row->maker == MADE_BY_PROVIDER ? MADE_BY_PROVIDER : psp_maker(t))};
         struct request request = requested_known(t, row->maker);
 
         for (int i = 0; i < TIMES; i++)
@@ -622,8 +623,8 @@ FAMILY(cr_handoff, handle_after_all, cr_uses)
 
 LEGAL(cr_handoff)
 {
-        struct request to = request_at(t, MADE_BY_CONSUMER);
-        struct request request = requested(t, MADE_BY_CONSUMER);
+        struct request to = request_at(t, psp_maker(t));
+        struct request request = requested(t, psp_maker(t));
 
         request_gone(t, &request);
         call->cr_handle = request.cr;

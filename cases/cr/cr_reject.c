@@ -58,21 +58,24 @@ FAMILY(cr_reject, peer_told, request_kinds)
 
 FAMILY(cr_reject, peers_other_request, two_requests)
 {
-        struct request request = request_at(t, MADE_BY_CONSUMER);
+        struct request requests[2];
+        struct request *other = &requests[!row->one];
         struct peer_ep *ends[2];
-        DAT_CR_HANDLE crs[2];
 
+        requests[0] = request_at(t, MADE_BY_CONSUMER);
+        requests[1] = request_like(t, &requests[0]);
         for (int i = 0; i < 2; i++) {
-                ends[i] = peer_request(peer(t), request.qual);
-                crs[i] = expect_cr_request(t, request.evd, request.point, request.qual);
+                ends[i] = peer_request(peer(t), requests[i].qual);
+                requests[i].cr =
+                    expect_cr_request(t, requests[i].evd, requests[i].point, requests[i].qual);
         }
-        expect(dat_cr_reject(crs[row->one]), DAT_SUCCESS);
-        disown(t, crs[row->one]);
+        expect(dat_cr_reject(requests[row->one].cr), DAT_SUCCESS);
+        request_gone(t, &requests[row->one]);
 
         expect_eq(peer_wait_event(ends[row->one]).number, DAT_CONNECTION_EVENT_PEER_REJECTED);
-        expect(dat_cr_accept(crs[!row->one], request.passive, 0, NULL), DAT_SUCCESS);
-        disown(t, crs[!row->one]);
-        expect_cr_told(t, request.passive, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect(dat_cr_accept(other->cr, named_ep(other), 0, NULL), DAT_SUCCESS);
+        request_accepted(t, other);
+        expect_cr_told(t, other->passive, DAT_CONNECTION_EVENT_ESTABLISHED);
         expect_eq(peer_wait_event(ends[!row->one]).number, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
@@ -247,19 +250,19 @@ CASE(cr_reject, reserved_receives)
 /* What an EP has at its end that was Unconnected when an RSP was made with it. */
 CASE(cr_reject, reserved_ep_as_before)
 {
-        struct request request = request_at(t, MADE_BY_CONSUMER);
+        DAT_EP_HANDLE ep = ep_with(t);
         uint64_t context = draw_context(t);
-        struct ep_snapshot before = ep_snapshot(t, request.passive);
+        struct ep_snapshot before = ep_snapshot(t, ep);
+        struct request request;
 
-        must(dat_set_consumer_context(request.passive, CONTEXT(context)));
-        request.maker = MADE_FOR_RSP;
-        request.point = rsp_new(t, request.passive, request.evd, &request.qual);
+        must(dat_set_consumer_context(ep, CONTEXT(context)));
+        request = reserved_for(t, ep);
         must_ask(t, &request, (struct asks){0});
         must_take(t, &request);
         expect_cr_rejected(t, &request);
 
-        expect_ep_kept(t, request.passive, &before, (DAT_EP_PARAM_MASK)0);
-        expect_context(t, request.passive, context);
+        expect_ep_kept(t, ep, &before, (DAT_EP_PARAM_MASK)0);
+        expect_context(t, ep, context);
 }
 
 /*
@@ -345,8 +348,8 @@ FAMILY(cr_reject, often, request_kinds)
 
 CASE(cr_reject, points_stay)
 {
-        struct request request = request_at(t, MADE_BY_CONSUMER);
-        struct request other = request_at(t, MADE_BY_CONSUMER);
+        struct request request = request_at(t, psp_maker(t));
+        struct request other = request_at(t, psp_maker(t));
         struct request reserved = request_at(t, MADE_FOR_RSP);
         const DAT_EP_HANDLE idle[] = {request.active, request.passive, other.active, other.passive};
 
@@ -354,9 +357,10 @@ CASE(cr_reject, points_stay)
         must_take(t, &request);
         expect_cr_rejected(t, &request);
         for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++)
-                release(t, idle[i]);
+                if (idle[i])
+                        release(t, idle[i]);
 
-        expect_psp(t, other.point, other.qual, other.evd, DAT_PSP_CONSUMER_FLAG);
+        expect_psp(t, other.point, other.qual, other.evd, psp_flags_granted(t));
         expect_rsp(t, reserved.point, reserved.qual, reserved.passive, reserved.evd);
         expect_served(t, request.point, request.qual, request.evd);
         expect_served(t, other.point, other.qual, other.evd);
@@ -368,17 +372,17 @@ CASE(cr_reject, points_stay)
 /* A service point at a qualifier of the provider's choice keeps working, and can be freed. */
 CASE(cr_reject, chosen_point_stays)
 {
-        struct request request = request_at(t, MADE_BY_CONSUMER);
+        struct request request = request_at(t, psp_maker(t));
 
         request.point = DAT_HANDLE_NULL;
-        must(dat_psp_create_any(ia(t), &request.qual, request.evd, DAT_PSP_CONSUMER_FLAG,
+        must(dat_psp_create_any(ia(t), &request.qual, request.evd, psp_flags_granted(t),
                                 &request.point));
         adopt(t, DAT_HANDLE_TYPE_PSP, request.point);
         must_ask(t, &request, (struct asks){0});
         must_take(t, &request);
         expect_cr_rejected(t, &request);
 
-        expect_psp(t, request.point, request.qual, request.evd, DAT_PSP_CONSUMER_FLAG);
+        expect_psp(t, request.point, request.qual, request.evd, psp_flags_granted(t));
         expect_served(t, request.point, request.qual, request.evd);
         expect(dat_psp_free(request.point), DAT_SUCCESS);
         disown(t, request.point);

@@ -155,22 +155,6 @@ FAMILY(psp_create_any, from_peer, makers)
         expect_peer_messages(t, end, loop.passive);
 }
 
-/* All at once; one after another where each request has come with an EP to be equipped. */
-static void expect_all_accepted(struct test *t, const struct loop *asks, int count)
-{
-        if (provider_makes_all_eps(t)) {
-                for (int i = 0; i < count; i++)
-                        expect_accepted(t, asks[i].request, &asks[i]);
-                return;
-        }
-        for (int i = 0; i < count; i++)
-                expect(dat_cr_accept(asks[i].request, asks[i].passive, 0, NULL), DAT_SUCCESS);
-        for (int i = 0; i < count; i++) {
-                expect_event(ep_connect_evd(t, asks[i].passive), DAT_CONNECTION_EVENT_ESTABLISHED);
-                expect_event(ep_connect_evd(t, asks[i].active), DAT_CONNECTION_EVENT_ESTABLISHED);
-        }
-}
-
 CASE(psp_create_any, backlog)
 {
         DAT_CNO_HANDLE cno;

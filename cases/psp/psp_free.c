@@ -547,9 +547,8 @@ CASE(psp_free, all_requests_stay)
         DAT_EVD_HANDLE evd = watched_loop(t, &cno).requests;
         DAT_COUNT count = cap_at_limit(t, REQUESTS, DAT_HANDLE_TYPE_EP, 2);
         struct loop asks[REQUESTS];
-        DAT_CR_HANDLE requests[REQUESTS];
         DAT_CONN_QUAL qual;
-        DAT_PSP_HANDLE psp = loop_listen(t, evd, DAT_PSP_CONSUMER_FLAG, &qual);
+        DAT_PSP_HANDLE psp = loop_listen(t, evd, psp_flags_granted(t), &qual);
 
         for (int i = 0; i < count; i++) {
                 asks[i] = loop_new(t);
@@ -559,14 +558,9 @@ CASE(psp_free, all_requests_stay)
         free_now(t, psp);
 
         for (int i = 0; i < count; i++)
-                requests[i] = expect_request(t, evd, psp, qual);
+                asks[i].request = expect_request(t, evd, psp, qual);
         expect_quiet(evd);
-        for (int i = 0; i < count; i++)
-                expect(dat_cr_accept(requests[i], asks[i].passive, 0, NULL), DAT_SUCCESS);
-        for (int i = 0; i < count; i++) {
-                expect_event(ep_connect_evd(t, asks[i].passive), DAT_CONNECTION_EVENT_ESTABLISHED);
-                expect_event(ep_connect_evd(t, asks[i].active), DAT_CONNECTION_EVENT_ESTABLISHED);
-        }
+        expect_all_accepted(t, asks, (int)count);
 }
 
 /* On the EVD there is a request of each of two PSPs. */

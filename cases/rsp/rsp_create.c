@@ -121,7 +121,7 @@ CASE(rsp_create, qualifier_of_freed_psp)
 {
         struct loop loop = loop_new(t);
 
-        loop.psp = psp_new(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
+        loop.psp = psp_new(t, loop.requests, psp_flags_granted(t), &loop.qual);
         expect(dat_psp_free(loop.psp), DAT_SUCCESS);
         disown(t, loop.psp);
 
@@ -588,13 +588,13 @@ FAMILY(rsp_create, high_qualifier, high_bits)
 
 static void hold_psp(struct test *t, struct loop *holder)
 {
-        holder->psp = loop_listen(t, holder->requests, DAT_PSP_CONSUMER_FLAG, &holder->qual);
+        holder->psp = loop_listen(t, holder->requests, psp_flags_granted(t), &holder->qual);
 }
 
 static void hold_chosen(struct test *t, struct loop *holder)
 {
         poison(&holder->qual, sizeof(holder->qual));
-        must(dat_psp_create_any(ia(t), &holder->qual, holder->requests, DAT_PSP_CONSUMER_FLAG,
+        must(dat_psp_create_any(ia(t), &holder->qual, holder->requests, psp_flags_granted(t),
                                 &holder->psp));
         adopt(t, DAT_HANDLE_TYPE_PSP, holder->psp);
         MUST_BE_WRITTEN("dat_psp_create_any", *holder, qual);
@@ -645,10 +645,10 @@ FAMILY(rsp_create, in_use, holders)
         /* The loop has no EP of the second opening to accept it with. */
         if (row->hold == hold_elsewhere)
                 expect_rejected(t, holder.request, &holder);
+        else if (row->hold == hold_rsp)
+                expect_accepted_by(t, holder.request, DAT_HANDLE_NULL, &holder);
         else
-                expect_accepted_by(t, holder.request,
-                                   row->hold == hold_rsp ? DAT_HANDLE_NULL : holder.passive,
-                                   &holder);
+                expect_accepted(t, holder.request, &holder);
         expect_reserves(t, vain.passive, holder.qual + 1, vain.requests);
 }
 

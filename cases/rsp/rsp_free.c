@@ -177,11 +177,11 @@ CASE(rsp_free, public_beside)
 {
         struct loop loop = reserved_loop(t);
         DAT_CONN_QUAL qual;
-        DAT_PSP_HANDLE psp = psp_new(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &qual);
+        DAT_PSP_HANDLE psp = psp_new(t, loop.requests, psp_flags_granted(t), &qual);
 
         free_now(t, loop.psp);
 
-        expect_psp(t, psp, qual, loop.requests, DAT_PSP_CONSUMER_FLAG);
+        expect_psp(t, psp, qual, loop.requests, psp_flags_granted(t));
         expect_served(t, psp, qual, loop.requests);
 }
 
@@ -362,7 +362,7 @@ static void again_others(struct test *t, struct loop *loop)
 
 static void again_public(struct test *t, struct loop *loop)
 {
-        DAT_PSP_HANDLE psp = psp_at(t, loop->qual, loop->requests, DAT_PSP_CONSUMER_FLAG);
+        DAT_PSP_HANDLE psp = psp_at(t, loop->qual, loop->requests, psp_flags_granted(t));
 
         expect_served(t, psp, loop->qual, loop->requests);
         expect_served(t, psp, loop->qual, loop->requests);
@@ -387,7 +387,7 @@ static bool is_kept(struct test *t, const struct again *again, struct loop *loop
         DAT_HANDLE made = DAT_HANDLE_NULL;
         DAT_RETURN ret = is_public
                              ? expect_or_note(dat_psp_create(ia(t), loop->qual, loop->requests,
-                                                             DAT_PSP_CONSUMER_FLAG, &made),
+                                                             psp_flags_granted(t), &made),
                                               DAT_SUCCESS, DAT_CONN_QUAL_IN_USE)
                              : expect_or_note(dat_rsp_create(ia(t), loop->qual, ep_with(t),
                                                              request_evd(t), &made),
@@ -524,7 +524,7 @@ static void stay_handed_off(struct test *t, struct loop *loop)
         struct loop to = {.active = loop->active, .passive = ep_with(t)};
 
         to.requests = request_evd(t);
-        to.psp = psp_new(t, to.requests, DAT_PSP_CONSUMER_FLAG, &to.qual);
+        to.psp = psp_new(t, to.requests, psp_flags_granted(t), &to.qual);
         expect(dat_cr_handoff(loop->request, to.qual), DAT_SUCCESS);
         expect_accepted(t, expect_request(t, to.requests, to.psp, to.qual), &to);
 }

@@ -196,7 +196,7 @@ static void make_public(struct test *t, const struct known_point *known)
 {
         DAT_CONN_QUAL qual;
 
-        psp_new(t, known->param.rsp.evd_handle, DAT_PSP_CONSUMER_FLAG, &qual);
+        psp_new(t, known->param.rsp.evd_handle, psp_flags_granted(t), &qual);
 }
 
 /* A request comes to another service point, and is handed to a third. */
@@ -205,8 +205,8 @@ static void hand_past(struct test *t, const struct known_point *known)
         struct loop loop = {.requests = known->param.rsp.evd_handle, .active = ep_with(t)};
         DAT_CONN_QUAL qual;
 
-        loop.psp = loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &loop.qual);
-        loop_listen(t, loop.requests, DAT_PSP_CONSUMER_FLAG, &qual);
+        loop.psp = loop_listen(t, loop.requests, psp_flags_granted(t), &loop.qual);
+        loop_listen(t, loop.requests, psp_flags_granted(t), &qual);
         loop_connect(t, loop.active, loop.qual);
         loop_take_request(t, &loop);
         must(dat_cr_handoff(loop.request, qual));

@@ -278,6 +278,21 @@ DAT_EP_HANDLE expect_accepted(struct test *t, DAT_CR_HANDLE request, const struc
         return loop->passive;
 }
 
+void expect_all_accepted(struct test *t, const struct loop *asks, int count)
+{
+        if (provider_makes_all_eps(t)) {
+                for (int i = 0; i < count; i++)
+                        expect_accepted(t, asks[i].request, &asks[i]);
+                return;
+        }
+        for (int i = 0; i < count; i++)
+                expect(dat_cr_accept(asks[i].request, asks[i].passive, 0, NULL), DAT_SUCCESS);
+        for (int i = 0; i < count; i++) {
+                expect_event(ep_connect_evd(t, asks[i].passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+                expect_event(ep_connect_evd(t, asks[i].active), DAT_CONNECTION_EVENT_ESTABLISHED);
+        }
+}
+
 void expect_rejected(struct test *t, DAT_CR_HANDLE request, const struct loop *loop)
 {
         expect(dat_cr_reject(request), DAT_SUCCESS);

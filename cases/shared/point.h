@@ -84,6 +84,9 @@ void expect_accepted_by(struct test *t, DAT_CR_HANDLE request, DAT_EP_HANDLE ep,
                         const struct loop *loop);
 void expect_rejected(struct test *t, DAT_CR_HANDLE request, const struct loop *loop);
 
+/* All at once; one after another where each request has come with an EP to be equipped. */
+void expect_all_accepted(struct test *t, const struct loop *asks, int count);
+
 /*
  * The provider's EP that came with the request takes a zone and EVDs, and is accepted: it is the
  * case's then, and the fixtures know its EVDs. Whether the active end is Connected too, is asked

@@ -78,7 +78,7 @@ FAMILY(cr_accept, peer_connects, request_kinds)
         struct request request = request_at(t, row->maker);
         struct peer_ep *end = peer_request(peer(t), request.qual);
 
-        take_from_peer(t, &request);
+        expect_taken(t, &request);
         expect(dat_cr_accept(request.cr, named_ep(&request), 0, NULL), DAT_SUCCESS);
         request_accepted(t, &request);
 
@@ -90,7 +90,7 @@ CASE(cr_accept, waits_for_no_peer)
         struct request request = request_at(t, MADE_BY_CONSUMER);
         struct peer_ep *end = peer_request(peer(t), request.qual);
 
-        take_from_peer(t, &request);
+        expect_taken(t, &request);
         peer_freeze(peer(t));
         expect(dat_cr_accept(request.cr, named_ep(&request), 0, NULL), DAT_SUCCESS);
         request_accepted(t, &request);
@@ -219,11 +219,10 @@ CASE(cr_accept, one_connect_evd)
 
 CASE(cr_accept, ep_of_srq)
 {
-        struct request request = requested(t, MADE_BY_CONSUMER);
         DAT_SRQ_HANDLE srq = srq_with(t);
+        struct request request = requested_for(t, ep_with(t, .srq = srq));
         struct buf *buf = buf_with(t);
 
-        request.passive = ep_with(t, .srq = srq, .recv_evd = request.recv_evd);
         srq_post(t, srq, buf, MESSAGE, 3, 1);
         expect(dat_cr_accept(request.cr, named_ep(&request), 0, NULL), DAT_SUCCESS);
         request_accepted(t, &request);
@@ -231,7 +230,7 @@ CASE(cr_accept, ep_of_srq)
 
         message_fill(buf->addr + 2 * MESSAGE, MESSAGE, 5);
         loop_post_send(t, request.active, buf, 4);
-        expect_eq(expect_dto(request.recv_evd).user_cookie.as_64, 3);
+        expect_eq(expect_dto(ep_recv_evd(t, request.passive)).user_cookie.as_64, 3);
         expect_that(message_holds(buf->addr + 3 * MESSAGE, MESSAGE, 5),
                     "the memory has not the message");
 }
@@ -261,19 +260,21 @@ static const struct depth {
 
 FAMILY(cr_accept, reads, depths)
 {
-        struct request request = request_at(t, MADE_BY_CONSUMER);
+        struct request request;
         DAT_COUNT limit =
             lesser(ia_attr(t)->max_rdma_read_per_ep_in, ia_attr(t)->max_rdma_read_per_ep_out);
         DAT_COUNT reads = lesser(2, limit);
         DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
+        DAT_EP_HANDLE active;
 
         attr.max_rdma_read_iov = lesser(1, reads);
         attr.max_rdma_read_in = reads;
         attr.max_rdma_read_out = reads;
-        request.active = ep_with(t, .attr = &attr);
+        active = ep_with(t, .attr = &attr);
         attr.max_rdma_read_in = lesser(reads + row->more_in, limit);
         attr.max_rdma_read_out = reads ? reads - row->less_out : 0;
-        request.passive = ep_with(t, .attr = &attr);
+        request = request_for(t, ep_with(t, .attr = &attr));
+        request.active = active;
         must_ask(t, &request, (struct asks){0});
         must_take(t, &request);
 

@@ -3,7 +3,7 @@
 #include "case/ep_attr.h"
 #include "cases/srq/shared/queue.h"
 
-void take_from_peer(struct test *t, struct request *request)
+void expect_taken(struct test *t, struct request *request)
 {
         request->cr = expect_cr_request(t, request->evd, request->point, request->qual);
         if (request->maker != MADE_BY_PROVIDER)

@@ -10,7 +10,8 @@
 #define REQUESTS 6 /* at once */
 #define POSTED   3 /* receives before the connection */
 
-void take_from_peer(struct test *t, struct request *request);
+/* The request comes to its point; one with an EP of the provider's gives it what it lacks. */
+void expect_taken(struct test *t, struct request *request);
 
 /* The receives that loop_post_recv() posted take what comes, in their order. */
 void expect_posted_taken(struct test *t, const struct request *request, const struct buf *buf);

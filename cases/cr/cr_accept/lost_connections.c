@@ -131,7 +131,7 @@ FAMILY(cr_accept, peer_gone, peer_losses)
         struct peer *asks = peer(t);
         struct peer_ep *end = peer_request(asks, request.qual);
 
-        take_from_peer(t, &request);
+        expect_taken(t, &request);
         row->lose(end, asks);
 
         expect_in_vain(t, &request);
@@ -236,7 +236,7 @@ FAMILY(cr_accept, peer_leaves_connected, leavings)
         struct request request = request_at(t, MADE_BY_CONSUMER);
         struct peer_ep *end = peer_request(peer(t), request.qual);
 
-        take_from_peer(t, &request);
+        expect_taken(t, &request);
         post_some(t, &request);
         expect(dat_cr_accept(request.cr, named_ep(&request), 0, NULL), DAT_SUCCESS);
         request_accepted(t, &request);

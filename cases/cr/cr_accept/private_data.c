@@ -100,15 +100,13 @@ static void expect_accepted_with(struct test *t, struct request *request, DAT_CO
 /* An EP that has sent private data before, and more, accepts with other data. */
 CASE(cr_accept, private_data_anew)
 {
-        struct request request = requested(t, MADE_BY_CONSUMER);
-        struct request before = requested_like(t, &request);
-
-        release(t, before.passive);
-        before.passive = request.passive;
+        struct request before = requested(t, MADE_BY_CONSUMER);
+        struct request request;
 
         expect_accepted_with(t, &before, SENT);
         expect_cr_parted(t, &before);
-        expect(dat_ep_reset(request.passive), DAT_SUCCESS);
+        expect(dat_ep_reset(before.passive), DAT_SUCCESS);
+        request = requested_for(t, before.passive);
         expect_accepted_with(t, &request, SENT / 2);
 }
 
@@ -165,7 +163,7 @@ FAMILY(cr_accept, private_data_to_peer, amounts)
         struct peer_event told;
 
         draw_amount(t, row, sent, size);
-        take_from_peer(t, &request);
+        expect_taken(t, &request);
         expect(dat_cr_accept(request.cr, named_ep(&request), size, sent), DAT_SUCCESS);
         request_accepted(t, &request);
 

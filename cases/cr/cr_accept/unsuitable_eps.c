@@ -118,12 +118,18 @@ FAMILY(cr_accept, named_ep, nameds)
 CASE(cr_accept, after_many_refusals)
 {
         struct request request = requested_known(t, MADE_BY_CONSUMER);
+        DAT_EP_HANDLE other = ep_with(t);
         unsigned char data = 0;
 
         for (int i = 0; i < 100; i++) {
-                expect(dat_cr_accept(request.cr, request.passive, -1, &data),
+                expect(dat_cr_accept(request.cr, named_ep(&request), -1, &data),
                        DAT_INVALID_PARAMETER);
-                expect(dat_cr_accept(request.cr, DAT_HANDLE_NULL, 0, NULL), DAT_INVALID_HANDLE);
+                if (request.maker == MADE_BY_CONSUMER)
+                        expect(dat_cr_accept(request.cr, DAT_HANDLE_NULL, 0, NULL),
+                               DAT_INVALID_HANDLE);
+                else
+                        expect(dat_cr_accept(request.cr, other, 0, NULL), DAT_INVALID_PARAMETER,
+                               DAT_INVALID_HANDLE);
         }
         expect_cr_kept(t, &request);
         expect_cr_accepted(t, &request);
@@ -152,12 +158,12 @@ FAMILY(cr_accept, next_after_refusal, two_requests)
         struct request requests[2];
         unsigned char data = 0;
 
-        requests[0] = requested(t, MADE_BY_CONSUMER);
-        expect(dat_cr_accept(requests[0].cr, requests[0].passive, -1, &data),
+        requests[0] = requested(t, psp_maker(t));
+        expect(dat_cr_accept(requests[0].cr, named_ep(&requests[0]), -1, &data),
                DAT_INVALID_PARAMETER);
         requests[1] = request_like(t, &requests[0]);
         must_ask(t, &requests[1], (struct asks){0});
-        requests[1].cr = expect_cr_request(t, requests[1].evd, requests[1].point, requests[1].qual);
+        expect_taken(t, &requests[1]);
 
         expect_cr_accepted(t, &requests[row->one]);
         expect_cr_accepted(t, &requests[!row->one]);

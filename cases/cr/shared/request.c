@@ -102,6 +102,33 @@ struct request request_like(struct test *t, const struct request *other)
         return request;
 }
 
+struct request reserved_for(struct test *t, DAT_EP_HANDLE ep)
+{
+        struct request request = request_of(t, MADE_BY_PROVIDER);
+
+        request.maker = MADE_FOR_RSP;
+        request.passive = ep;
+        request.evd = request_evd(t);
+        request.point = rsp_listen(t, ep, request.evd, &request.qual);
+        return request;
+}
+
+struct request request_for(struct test *t, DAT_EP_HANDLE ep)
+{
+        struct request request;
+
+        if (provider_makes_all_eps(t))
+                return reserved_for(t, ep);
+        request = request_at(t, MADE_BY_CONSUMER);
+        request.passive = ep;
+        return request;
+}
+
+enum ep_maker psp_maker(struct test *t)
+{
+        return provider_makes_all_eps(t) ? MADE_BY_PROVIDER : MADE_BY_CONSUMER;
+}
+
 void must_ask(struct test *t, const struct request *request, struct asks asks)
 {
         must(dat_ep_connect(request->active, ia_address(t), request->qual,
@@ -173,18 +200,8 @@ struct request requested_like(struct test *t, const struct request *other)
 
 struct request requested_for(struct test *t, DAT_EP_HANDLE ep)
 {
-        struct request request;
+        struct request request = request_for(t, ep);
 
-        if (!provider_makes_all_eps(t)) {
-                request = requested(t, MADE_BY_CONSUMER);
-                request.passive = ep;
-                return request;
-        }
-        request = request_of(t, MADE_BY_PROVIDER);
-        request.maker = MADE_FOR_RSP;
-        request.passive = ep;
-        request.evd = request_evd(t);
-        request.point = rsp_listen(t, ep, request.evd, &request.qual);
         ask_and_take(t, &request);
         return request;
 }

@@ -80,6 +80,11 @@ struct request request_at(struct test *t, enum ep_maker maker);
 /* The same where there is a service point already; an RSP is another one, on the same EVD. */
 struct request request_like(struct test *t, const struct request *other);
 
+/* The same, to be accepted on this EP of the consumer; and at an RSP, whatever the provider makes.
+ */
+struct request request_for(struct test *t, DAT_EP_HANDLE ep);
+struct request reserved_for(struct test *t, DAT_EP_HANDLE ep);
+
 /* The private data that goes with a request, and how long the EP asks. */
 struct asks {
         DAT_COUNT size;      /* 0 */
@@ -97,6 +102,9 @@ struct request requested_like(struct test *t, const struct request *other);
 
 /* The same, to be accepted on this EP of the consumer. */
 struct request requested_for(struct test *t, DAT_EP_HANDLE ep);
+
+/* Who makes the EPs of a PSP that the provider grants, for cases that need a PSP of either kind. */
+enum ep_maker psp_maker(struct test *t);
 
 /* Looks at what the request tells, for expect_cr_kept(); and the same as above, with that. */
 void must_know(struct test *t, struct request *request);

@@ -73,6 +73,10 @@ CASE(ep_free, aborts_request)
                 expect_that(number != DAT_CONNECTION_EVENT_ESTABLISHED,
                             "a request of an EP that is gone became a connection");
         }
+        if (loop.rsp) {
+                loop.passive = ep_with(t);
+                loop_open(t, &loop);
+        }
         loop_connect(t, again, loop.qual);
         must_event(loop.requests, DAT_CONNECTION_REQUEST_EVENT);
 }

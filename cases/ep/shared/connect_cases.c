@@ -81,6 +81,16 @@ void connect_port(struct test *t, enum way way)
         expect_eq(connect_port_of(t, stage.asking.ep), port);
 }
 
+/*
+ * Several requests come to one service point, and stay unanswered. The RSP of a stage takes one: a
+ * PSP takes its place, unless the qualifier is that of an older connection.
+ */
+static void hear_several(struct test *t, const struct stage *stage, struct asking *asking)
+{
+        if (asking->way == BY_ADDRESS && provider_makes_all_eps(t))
+                loop_listen(t, stage->loop.requests, DAT_PSP_PROVIDER_FLAG, &asking->qual);
+}
+
 /* Four requests stand at once; each tells the port of the EP whose private data it brings. */
 void connect_own_ports(struct test *t, enum way way)
 {
@@ -90,6 +100,7 @@ void connect_own_ports(struct test *t, enum way way)
         struct stage stage;
 
         stage_set(t, &stage, way);
+        hear_several(t, &stage, &stage.asking);
         for (uint64_t i = 0; i < 4; i++) {
                 struct asking asking = stage.asking;
 
@@ -340,6 +351,7 @@ void connect_timed_out_each(struct test *t, enum way way)
         uint64_t began[3];
 
         stage_set(t, &stage, way);
+        hear_several(t, &stage, &stage.asking);
         first = ep_with(t);
         for (int i = 0; i < 3; i++)
                 eps[i] = ep_with(t);
@@ -359,6 +371,7 @@ void connect_timed_out_again(struct test *t, enum way way)
         struct stage stage;
 
         stage_set(t, &stage, way);
+        hear_several(t, &stage, &stage.asking);
         for (int i = 0; i < 3; i++) {
                 struct asking asking = stage.asking;
                 uint64_t began = connect_clock_us();
@@ -460,6 +473,7 @@ static void outlast_timeout(struct test *t, const struct stage *stage)
         struct asking other = stage->asking;
 
         other.ep = ep_with(t, .srq = DAT_HANDLE_NULL);
+        hear_several(t, stage, &other);
         must(connect_ask(&other));
         expect_ep_failed(t, other.ep, other.timeout, DAT_CONNECTION_EVENT_TIMED_OUT,
                          DAT_CONNECTION_EVENT_UNREACHABLE);

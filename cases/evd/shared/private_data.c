@@ -153,10 +153,21 @@ static void query(struct test *t, DAT_CR_HANDLE request, DAT_CR_PARAM *param)
         must(dat_cr_query(request, DAT_CR_FIELD_ALL, param));
 }
 
+/* The same service point for another request; an RSP has one only, and is another one. */
+static struct loop point_of_other(struct test *t, const struct asked *asked)
+{
+        struct loop other = asked->loop;
+
+        other.passive = ep_with(t);
+        if (other.rsp)
+                loop_open(t, &other);
+        return other;
+}
+
 void asked_other_request(struct test *t, struct asked *asked)
 {
         unsigned char sent[PRIVATE_SIZE];
-        struct loop other = asked->loop;
+        struct loop other = point_of_other(t, asked);
         DAT_CR_PARAM param;
 
         ask(t, other.qual, sent, SECOND);
@@ -169,10 +180,9 @@ void asked_other_request(struct test *t, struct asked *asked)
 void asked_other_accepted(struct test *t, struct asked *asked)
 {
         unsigned char sent[PRIVATE_SIZE];
-        struct loop other = asked->loop;
+        struct loop other = point_of_other(t, asked);
 
         other.active = ask(t, other.qual, sent, SECOND);
-        other.passive = ep_with(t);
         loop_accept(t, &other);
         must_event(ep_connect_evd(t, other.active), DAT_CONNECTION_EVENT_ESTABLISHED);
         must_event(ep_connect_evd(t, other.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
