@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_psp_create_any: qualifiers of the provider's choice, which no other service point has. */
 #include "clauses/psp_create_any.h"
+#include "case/exec_process.h"
 #include "case/poison.h"
 #include "cases/psp/shared/psp.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +18,7 @@
 #define MET     1   /* round that met is enough */
 #define TIMES   20  /* that a choice is freed and another made */
 #define CHOSEN  500 /* qualifiers beside one that is held */
+#define BESIDE  64  /* qualifiers beside those that another process holds */
 
 /* The call under test: a PSP, and a qualifier that the call wrote. */
 static DAT_PSP_HANDLE psp_any(struct test *t, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags,
@@ -374,6 +377,132 @@ CASE(psp_create_any, never_the_held)
                 release(t, psp);
         }
         expect_served(t, holder, held, evd);
+}
+
+/* A consumer in another process of this host, which holds qualifiers, and one of its calls. */
+struct holder {
+        char name[DAT_NAME_MAX_LENGTH];
+        DAT_PSP_FLAGS flags;
+        DAT_TIMEOUT timeout;
+        DAT_IA_HANDLE ia;
+        DAT_EVD_HANDLE evd;
+        DAT_CONN_QUAL qual; /* that a PSP is made at, or was, or that a request came by */
+};
+
+static DAT_RETURN open_holder(void *arg)
+{
+        struct holder *there = arg;
+        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+        DAT_RETURN ret = dat_ia_open(there->name, 8, &async, &there->ia);
+
+        if (!dat_is(ret, DAT_SUCCESS))
+                return ret;
+        return dat_evd_create(there->ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &there->evd);
+}
+
+static DAT_RETURN choose_there(void *arg)
+{
+        struct holder *there = arg;
+        DAT_PSP_HANDLE psp;
+
+        return dat_psp_create_any(there->ia, &there->qual, there->evd, there->flags, &psp);
+}
+
+static DAT_RETURN name_there(void *arg)
+{
+        struct holder *there = arg;
+        DAT_PSP_HANDLE psp;
+
+        return dat_psp_create(there->ia, there->qual, there->evd, there->flags, &psp);
+}
+
+static DAT_RETURN reject_there(void *arg)
+{
+        struct holder *there = arg;
+        const DAT_CR_ARRIVAL_EVENT_DATA *data;
+        DAT_EVENT event;
+        DAT_COUNT more;
+        DAT_RETURN ret = dat_evd_wait(there->evd, there->timeout, 1, &event, &more);
+
+        if (!dat_is(ret, DAT_SUCCESS))
+                return ret;
+        data = &event.event_data.cr_arrival_event_data;
+        there->qual = data->conn_qual;
+        return dat_cr_reject(data->cr_handle);
+}
+
+static DAT_RETURN call_there(struct exec_process *process, DAT_RETURN (*call)(void *arg),
+                             struct holder *there)
+{
+        return exec_process_call(process, call, there, sizeof(*there));
+}
+
+static int hold_chosen(struct test *t, struct exec_process *process, struct holder *there,
+                       DAT_CONN_QUAL held[TAKEN])
+{
+        for (int i = 0; i < TAKEN; i++) {
+                expect(call_there(process, choose_there, there), DAT_SUCCESS);
+                held[i] = there->qual;
+        }
+        return TAKEN;
+}
+
+/* A choice that was freed, and those after it, as in take_after(). */
+static int hold_named(struct test *t, struct exec_process *process, struct holder *there,
+                      DAT_CONN_QUAL held[TAKEN])
+{
+        DAT_CONN_QUAL qual;
+        int count = 0;
+
+        release(t, psp_any(t, request_evd(t), there->flags, &qual));
+        for (int i = 0; i < TAKEN; i++) {
+                there->qual = qual + (DAT_CONN_QUAL)i;
+                if (dat_is(call_there(process, name_there, there), DAT_SUCCESS))
+                        held[count++] = there->qual;
+        }
+        must_that(count > 0, "of %d qualifiers none could be taken", TAKEN);
+        return count;
+}
+
+static const struct holding {
+        const char *id;
+        int (*hold)(struct test *t, struct exec_process *process, struct holder *there,
+                    DAT_CONN_QUAL held[TAKEN]);
+} holdings[] = {
+    {"chosen", hold_chosen},
+    {"named", hold_named},
+};
+
+FAMILY(psp_create_any, never_of_process, holdings)
+{
+        struct holder there = {.flags = psp_flags_granted(t), .timeout = event_timeout(t)};
+        struct exec_process *process =
+            exec_process_start(t, NULL, 0, "DAT_OVERRIDE", getenv("DAT_OVERRIDE"));
+        DAT_EVD_HANDLE evd = request_evd(t);
+        DAT_EP_HANDLE asker = ep_with(t);
+        DAT_CONN_QUAL held[TAKEN];
+        int count;
+
+        snprintf(there.name, sizeof(there.name), "%s", ia_name(t));
+        must(call_there(process, open_holder, &there));
+        count = row->hold(t, process, &there, held);
+        for (int i = 0; i < BESIDE; i++) {
+                DAT_CONN_QUAL qual;
+                DAT_PSP_HANDLE psp = psp_any(t, evd, there.flags, &qual);
+
+                for (int j = 0; j < count; j++)
+                        expect_that(qual != held[j], "qualifier %llu is held by another process",
+                                    (unsigned long long)qual);
+                if (i == 0)
+                        expect_served(t, psp, qual, evd);
+        }
+
+        loop_connect(t, asker, held[0]);
+        expect(call_there(process, reject_there, &there), DAT_SUCCESS);
+        expect_eq(there.qual, held[0]);
+        expect_event(ep_connect_evd(t, asker), DAT_CONNECTION_EVENT_PEER_REJECTED);
+        expect_empty(t, evd);
+        exec_process_end(process);
 }
 
 CASE(psp_create_any, freed_and_named)
