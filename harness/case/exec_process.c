@@ -38,6 +38,7 @@ struct exec_process {
         struct memory *memory;
         uint64_t relayed; /* calls of its evidence that stand in the case's */
         unsigned int thread;
+        bool begun; /* the process was told of the call */
 };
 
 extern const char __executable_start[];
@@ -253,8 +254,21 @@ static int limit_ms(const struct test *t)
         return t->settings->gdb ? -1 : (int)(t->settings->deadline_ms / 2);
 }
 
-DAT_RETURN exec_process_call(struct exec_process *process, DAT_RETURN (*call)(void *arg), void *arg,
-                             size_t size)
+void exec_process_begin(struct exec_process *process, DAT_RETURN (*call)(void *arg),
+                        const void *arg, size_t size)
+{
+        struct memory *memory = process->memory;
+        char byte = 0;
+
+        if (process->pid <= 0 || size > sizeof(memory->arg))
+                test_end(process->t, VERDICT_ERROR,
+                         "a call in a process that is gone, or a long one");
+        memory->call = offset_of(call);
+        memcpy(memory->arg, arg, size);
+        process->begun = send(process->socket, &byte, 1, MSG_NOSIGNAL) == 1;
+}
+
+DAT_RETURN exec_process_finish(struct exec_process *process, void *arg, size_t size)
 {
         struct test *t = process->t;
         struct memory *memory = process->memory;
@@ -262,13 +276,8 @@ DAT_RETURN exec_process_call(struct exec_process *process, DAT_RETURN (*call)(vo
         int limit = limit_ms(t);
         char how[64];
         char byte = 0;
-        int ready;
+        int ready = process->begun ? poll(&answer, 1, limit) : 1;
 
-        if (process->pid <= 0 || size > sizeof(memory->arg))
-                test_end(t, VERDICT_ERROR, "a call in a process that is gone, or a long one");
-        memory->call = offset_of(call);
-        memcpy(memory->arg, arg, size);
-        ready = send(process->socket, &byte, 1, MSG_NOSIGNAL) == 1 ? poll(&answer, 1, limit) : 1;
         relay(process);
         if (ready <= 0)
                 test_end(t, VERDICT_FAIL, "no end after %d ms of a call in a process of its own",
@@ -279,6 +288,13 @@ DAT_RETURN exec_process_call(struct exec_process *process, DAT_RETURN (*call)(vo
         }
         memcpy(arg, memory->arg, size);
         return memory->ret;
+}
+
+DAT_RETURN exec_process_call(struct exec_process *process, DAT_RETURN (*call)(void *arg), void *arg,
+                             size_t size)
+{
+        exec_process_begin(process, call, arg, size);
+        return exec_process_finish(process, arg, size);
 }
 
 void *exec_process_shared(const struct exec_process *process)

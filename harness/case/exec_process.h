@@ -50,6 +50,14 @@ struct exec_process *exec_process_start(struct test *t, const struct exec_proces
 DAT_RETURN exec_process_call(struct exec_process *process, DAT_RETURN (*call)(void *arg), void *arg,
                              size_t size);
 
+/*
+ * The same in two steps, for calls that several processes make at once: the call begins, and the
+ * other function waits for its end.
+ */
+void exec_process_begin(struct exec_process *process, DAT_RETURN (*call)(void *arg),
+                        const void *arg, size_t size);
+DAT_RETURN exec_process_finish(struct exec_process *process, void *arg, size_t size);
+
 /* Memory of the process that the case sees too: EXEC_PROCESS_SHARED bytes, zeroed at first. */
 void *exec_process_shared(const struct exec_process *process);
 /* The same within the process; NULL in any other. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ia_open: several instances, and resources. */
+#include "case/exec_process.h"
 #include "case/poison.h"
 #include "case/standard.h"
 #include "cases/handle/shared/object.h"
@@ -12,12 +13,15 @@
 #include "clauses/ia_open.h"
 
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #define INSTANCES 24 /* at once */
 #define THREADS   3
 #define PROCESSES 3
+#define TURNS     6  /* in which the processes open at once, and close at once */
 #define MANY      40 /* rounds */
 #define MET       3
 
@@ -207,6 +211,87 @@ CASE(ia_open, fresh_processes)
         for (int i = 0; i < PROCESSES; i++)
                 expect(consumer_close(consumers[i], ias[i], DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
         expect_instance_works(t, instance_new(t).ia);
+}
+
+/* An instance in a process of its own. */
+struct there {
+        char name[DAT_NAME_MAX_LENGTH];
+        DAT_IA_HANDLE ia;
+};
+
+static DAT_RETURN open_there(void *arg)
+{
+        struct there *there = arg;
+        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+
+        return dat_ia_open(there->name, QLEN_UNASKED, &async, &there->ia);
+}
+
+/* A zone and an EVD are made and freed, and an event goes over the EVD. */
+static DAT_RETURN use_there(void *arg)
+{
+        const struct there *there = arg;
+        DAT_EVENT event = {.event_number = DAT_SOFTWARE_EVENT};
+        DAT_EVD_HANDLE evd;
+        DAT_PZ_HANDLE zone;
+        DAT_RETURN ret = dat_pz_create(there->ia, &zone);
+
+        if (dat_is(ret, DAT_SUCCESS))
+                ret = dat_pz_free(zone);
+        if (dat_is(ret, DAT_SUCCESS))
+                ret = dat_evd_create(there->ia, QLEN_UNASKED, DAT_HANDLE_NULL,
+                                     DAT_EVD_SOFTWARE_FLAG, &evd);
+        if (dat_is(ret, DAT_SUCCESS))
+                ret = dat_evd_post_se(evd, &event);
+        if (dat_is(ret, DAT_SUCCESS))
+                ret = dat_evd_dequeue(evd, &event);
+        return dat_is(ret, DAT_SUCCESS) ? dat_evd_free(evd) : ret;
+}
+
+static DAT_RETURN close_there(void *arg)
+{
+        const struct there *there = arg;
+
+        return dat_ia_close(there->ia, DAT_CLOSE_GRACEFUL_FLAG);
+}
+
+/* The first `count` processes make the call, all at once. */
+static void expect_there(struct exec_process *const *processes, struct there *there, int count,
+                         DAT_RETURN (*call)(void *arg), struct test *t)
+{
+        for (int i = 0; i < count; i++)
+                exec_process_begin(processes[i], call, &there[i], sizeof(there[i]));
+        for (int i = 0; i < count; i++)
+                expect(exec_process_finish(processes[i], &there[i], sizeof(there[i])), DAT_SUCCESS);
+}
+
+/* The first ones close at once; the last one, and this process, have theirs still. */
+CASE(ia_open, processes_at_once, DEADLINE_MS(20000))
+{
+        struct exec_process *processes[PROCESSES];
+        struct there there[PROCESSES];
+        const int last = PROCESSES - 1;
+
+        for (int i = 0; i < PROCESSES; i++) {
+                processes[i] =
+                    exec_process_start(t, NULL, 0, "DAT_OVERRIDE", getenv("DAT_OVERRIDE"));
+                snprintf(there[i].name, sizeof(there[i].name), "%s", ia_name(t));
+        }
+        for (int turn = 0; turn < TURNS; turn++) {
+                expect_there(processes, there, PROCESSES, open_there, t);
+                expect_there(processes, there, PROCESSES, use_there, t);
+                expect_instance_works(t, ia(t));
+                expect_there(processes, there, last, close_there, t);
+                expect(exec_process_call(processes[last], use_there, &there[last],
+                                         sizeof(there[last])),
+                       DAT_SUCCESS);
+                expect_instance_works(t, ia(t));
+                expect(exec_process_call(processes[last], close_there, &there[last],
+                                         sizeof(there[last])),
+                       DAT_SUCCESS);
+        }
+        for (int i = 0; i < PROCESSES; i++)
+                exec_process_end(processes[i]);
 }
 
 static DAT_RETURN open_by(void *arg)
