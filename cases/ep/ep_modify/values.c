@@ -529,6 +529,34 @@ FAMILY(ep_modify, request_flags, request_flags)
         expect_flag_taken(t, row, request_flags, sizeof(request_flags) / sizeof(request_flags[0]));
 }
 
+static const struct value flags_declared[] = {
+    {"recv_unsignalled", EP_PARAM_recv_completion_flags, DAT_COMPLETION_UNSIGNALLED_FLAG},
+    {"recv_solicited_wait", EP_PARAM_recv_completion_flags, DAT_COMPLETION_SOLICITED_WAIT_FLAG},
+    {"recv_evd_threshold", EP_PARAM_recv_completion_flags, DAT_COMPLETION_EVD_THRESHOLD_FLAG},
+    {"request_unsignalled", EP_PARAM_request_completion_flags, DAT_COMPLETION_UNSIGNALLED_FLAG},
+    {"request_evd_threshold", EP_PARAM_request_completion_flags, DAT_COMPLETION_EVD_THRESHOLD_FLAG},
+};
+
+FAMILY(ep_modify, flags_as_declared, flags_declared)
+{
+        struct ep_change change = unconnected(t, row->parameter);
+
+        change.wanted = (uint64_t)row->value;
+        ep_value_set(&change.asked, change.parameter, change.wanted);
+
+        if (provider_attr(t)->completion_flags_supported & row->value) {
+                expect_ep_change(t, &change);
+                return;
+        }
+        if (dat_is(expect(ep_modify(&change), DAT_INVALID_PARAMETER, DAT_SUCCESS), DAT_SUCCESS)) {
+                expect_that(ep_change_shown(t, &change), "granted, and not done");
+                expect_ep_changed_alone(t, &change);
+                note(t, "granted, and not declared in completion_flags_supported (GEN-2)");
+                return;
+        }
+        expect_ep_kept(t, change.ep, &change.before, 0);
+}
+
 static const struct controlling {
         const char *id;
         enum ep_parameter_id parameter;
