@@ -110,7 +110,6 @@ CASE(ep_dup_connect, as_one_that_followed)
         expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
 }
 
-/* The request of the followed EP was handed to another service point, which reports to one EVD. */
 static const struct high_bits high_bits[] = {HIGH_BITS};
 
 /* The port of an EP does not name such a service point. */
@@ -147,6 +146,7 @@ FAMILY(ep_dup_connect, as_one_at_high_qualifier, high_bits)
                     "the request is for another service point");
 }
 
+/* The request of the followed EP was handed to another service point, which reports to one EVD. */
 CASE(ep_dup_connect, as_one_handed_off)
 {
         DAT_EP_HANDLE like = ep_with(t, .srq = DAT_HANDLE_NULL);

@@ -495,12 +495,14 @@ FAMILY(psp_create_any, never_of_process, holdings)
                                     (unsigned long long)qual);
                 if (i == 0)
                         expect_served(t, psp, qual, evd);
+                else
+                        release(t, psp);
         }
 
         loop_connect(t, asker, held[0]);
         expect(call_there(process, reject_there, &there), DAT_SUCCESS);
         expect_eq(there.qual, held[0]);
-        expect_event(ep_connect_evd(t, asker), DAT_CONNECTION_EVENT_PEER_REJECTED);
+        must_event(ep_connect_evd(t, asker), DAT_CONNECTION_EVENT_PEER_REJECTED);
         expect_empty(t, evd);
         exec_process_end(process);
 }

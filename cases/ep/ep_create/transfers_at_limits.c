@@ -128,7 +128,6 @@ CASE(ep_create, reads)
         }
 }
 
-/* The other end reads from the EP, as often at once as was asked for. */
 CASE(ep_create, greatest_read)
 {
         struct ep_creation with = ep_create_arguments(t);
@@ -136,6 +135,7 @@ CASE(ep_create, greatest_read)
         expect_greatest_read(t, &with);
 }
 
+/* The other end reads from the EP, as often at once as was asked for. */
 CASE(ep_create, read_by_other_end)
 {
         struct ep_creation with = ep_create_arguments(t);
