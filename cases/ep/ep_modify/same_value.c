@@ -7,10 +7,6 @@
 #include "cases/ep/shared/states.h"
 #include "clauses/ep_modify.h"
 
-#define ZONE_AND_EVDS                                                                              \
-        (DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE | \
-         DAT_EP_FIELD_CONNECT_EVD_HANDLE)
-
 /* A posted receive may be a reason to refuse these (EP-19, EP-30). */
 #define BEFORE_RECEIVES (DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS)
 
@@ -21,7 +17,7 @@ static const struct ep_state_row before_connecting[] = {
     {"tentative_connection_pending", DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING},
 };
 
-/* A Provider's EP has neither zone nor EVDs at first. */
+/* A Provider's EP has neither zone nor EVDs at first, and may have more than the IA's limits. */
 static void equip(struct test *t, struct ep_held *held)
 {
         DAT_EP_PARAM with = {
@@ -29,9 +25,13 @@ static void equip(struct test *t, struct ep_held *held)
             .recv_evd_handle = ep_recv_evd(t, held->ep),
             .request_evd_handle = ep_request_evd(t, held->ep),
             .connect_evd_handle = ep_connect_evd(t, held->ep),
+            .ep_attr = ep_attr_few(t),
         };
+        DAT_EP_PARAM_MASK all = 0;
 
-        must(dat_ep_modify(held->ep, ZONE_AND_EVDS, &with));
+        for (size_t i = 0; i < MODIFIABLE_COUNT; i++)
+                all |= ep_parameters[ep_modifiable[i].parameter].field;
+        must(dat_ep_modify(held->ep, all, &with));
 }
 
 static const struct ep_parameter *granted_in(DAT_EP_STATE state, size_t index)
