@@ -167,12 +167,18 @@ def ia_name(obj: Obj) -> Any:
 
 
 def made(call: Call, output: str, side: Side) -> str | None:
-    """The handle that a call made, if it is a new one."""
-    name = call.out.get(output)
+    """The handle that a call made, if it is a new one. Beside a call that destroys an object, a new
+    one may get its handle, and be recorded by its name.
+    """
+    name: str | None = call.out.get(output)
     if name is None:
         return None
     old = side.objects.get(name)
-    return name if old is None or not old.alive else None
+    if old is None or not old.alive:
+        return name
+    if call.overlaps and not old.lost:
+        old.lost = "another object may have its name"
+    return None
 
 
 def new_handle(call: Call, output: str, side: Side) -> bool | str | None:

@@ -335,6 +335,21 @@ def sleeper_on_cno(wakes: bool, timeout: int = 4294967295, posts: bool = True) -
     return story
 
 
+def made_again(beside: bool) -> Story:
+    """A handle is used that was freed: beside the free another thread was making a PZ, or none."""
+    story = Story(of_srq=False)
+    asks, pz = {"ia_handle": handle("ia")}, {"pz_handle": handle("pz#7")}
+    story.add("case", "dat_pz_create", asks, pz)
+    made = story.add("case", "dat_pz_create", asks, pz) if beside else None
+    freed = story.add("case", "dat_pz_free", pz, thread=2)
+    if made:
+        made["ns"][1] = freed["ns"][1]
+    srq = {"srq_attr": {"max_recv_dtos": 8, "max_recv_iov": 1, "low_watermark": 0}}
+    uses = {**asks, "pz_handle": {"handle": "pz#7", "freed": True}, **srq}
+    story.add("case", "dat_srq_create", uses, {"srq_handle": handle("srq#7")})
+    return story
+
+
 def vectors(call: str, changed: list[str]) -> Story:
     """The peer posts something whose arguments may be changed."""
     story = Story(of_srq=False)
@@ -512,6 +527,11 @@ PAIRS: dict[str, Pair] = {
         lambda: synchronized("SUCCESS", size=8192, begin=8192),
         lambda: synchronized("SUCCESS", begin=8192),
         "lmr_sync_rdma_read/refused",
+    ),
+    "a handle that is made again": (
+        lambda: made_again(beside=True),
+        lambda: made_again(beside=False),
+        "srq_create/invalid_pz_handle",
     ),
     "a waiter of a CNO": (
         lambda: sleeper_on_cno(wakes=True),
