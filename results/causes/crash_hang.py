@@ -27,6 +27,8 @@ def key_of_crash(attempt: Attempt) -> Key:
 
 
 def key_of_hang(attempt: Attempt, last: Call | None) -> Key:
+    if attempt.goes_on:
+        return "slow", attempt.page_call
     function = hangs_in(attempt) or attempt.pending or (last.name if last else "")
     return "timeout", function, _partners(attempt)
 

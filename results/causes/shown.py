@@ -64,6 +64,8 @@ def call_of(attempt: Attempt) -> str:
     """The call in which it showed; empty where there was none."""
     if attempt.verdict in (Verdict.CRASH, Verdict.TIMEOUT) and attempt.pending:
         return attempt.pending
+    if attempt.goes_on:
+        return attempt.page_call
     if attempt.blocked:
         return attempt.blocked
     if crashed_beside(attempt):

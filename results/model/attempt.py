@@ -119,17 +119,19 @@ class Attempt:
 
     @property
     def goes_on(self) -> bool:
-        """Whether it had no end, though its calls returned."""
-        return self.verdict is Verdict.TIMEOUT and not self.pending
+        """Whether it had no end, though its calls return: the last one had only begun."""
+        if self.verdict is not Verdict.TIMEOUT or self.pending:
+            return False
+        return any(c.unfinished and c.who == "case" and not c.teardown for c in self.calls)
 
     @property
     def hung(self) -> Stack | None:
         """The stack of the thread that had no end: the one in the call that did not return."""
         if self.verdict is not Verdict.TIMEOUT and not self.blocked:
             return None
-        own = [stack for stack in self.stacks if stack.backtrace and not stack.teardown]
         if self.goes_on:
-            own = [stack for stack in own if not stack.call]
+            return None
+        own = [stack for stack in self.stacks if stack.backtrace and not stack.teardown]
         stuck = [stack for stack in own if self.pending and stack.call == self.pending]
         return next(iter((*stuck, *own)), None)
 

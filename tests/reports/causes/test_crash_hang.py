@@ -162,3 +162,21 @@ def test_a_step_that_hangs_blocks_by_the_function(tmp_path: Path) -> None:
     run.case("needs", "BLOCKED", **left | {"blocked": step | {"site": site}})
     (cause,) = causes(load(run.write(tmp_path)))
     assert [len(cause.cases), len(cause.blocked)] == [1, 1]
+
+
+def test_a_case_that_goes_on_is_of_its_page(tmp_path: Path) -> None:
+    """Its calls return: the one that it was in when its time was over had only begun."""
+    run = SyntheticRun(modes=(1,))
+    stack = hung("libv.so(v_query+0x1c)", call="dat_psp_query")["stacks"]
+    for clause in ("many", "more"):
+        run.case(
+            clause,
+            "TIMEOUT",
+            {"page": "dat_psp_create"},
+            reason="no end after 40000 ms",
+            calls=[call(1, "dat_psp_query", unfinished=True)],
+            stacks=stack,
+        )
+    (cause,) = causes(load(run.write(tmp_path)))
+    assert cause.name == "dat_psp_create: no end after 40000 ms"
+    assert cause.extent == "2 clauses"
