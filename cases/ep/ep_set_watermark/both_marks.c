@@ -6,6 +6,7 @@
 #include "cases/ep/shared/high_marks.h"
 #include "cases/ep/shared/modify_table.h"
 #include "cases/evd/shared/dispatcher.h"
+#include "cases/ia/shared/instance.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_set_watermark.h"
 
@@ -196,7 +197,7 @@ CASE(ep_set_watermark, ep_of_other_ia)
         expect_set(t, flow.ep, 0, INFINITE);
         flow_send(&flow, 1);
 
-        woken = expect_awake(wait_on_evd(t, async_evd_of(t, other_ia(t)), DAT_TIMEOUT_INFINITE, 1));
+        woken = expect_awake(wait_on_evd(t, async_told(t, other_ia(t)), DAT_TIMEOUT_INFINITE, 1));
         expect(woken.ret, DAT_SUCCESS);
         expect_async_about(&woken.event, flow.ep);
         expect_quiet(async_evd(t));

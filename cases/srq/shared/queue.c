@@ -2,7 +2,6 @@
 #include "cases/srq/shared/queue.h"
 #include "case/ep_attr.h"
 #include "case/limits.h"
-#include "case/poison.h"
 #include "cases/ep/shared/creation.h"
 #include "cases/evd/shared/dispatcher.h"
 #include "cases/shared/rmr.h"
@@ -194,16 +193,6 @@ struct flow flow_of_other_ia(struct test *t, const struct queue *queue)
 
         must(ep_creation_call(&with, &ep));
         return flow_of_ep(t, queue, ep_creation_adopt(t, &with, ep), with.recv_evd);
-}
-
-DAT_EVD_HANDLE async_evd_of(struct test *t, DAT_IA_HANDLE of)
-{
-        DAT_EVD_HANDLE evd;
-
-        poison((void *)&evd, sizeof(evd));
-        must(dat_ia_query(of, &evd, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL));
-        must_be_written(t, "dat_ia_query", "the asynchronous EVD", &evd, sizeof(evd));
-        return evd;
 }
 
 void flow_is_written_to(struct test *t, const struct flow *flow)

@@ -93,9 +93,8 @@ struct flow flow_notifying(struct test *t, const struct queue *queue, DAT_COMPLE
 /* The same without an EVD for receives: `evd` is null. If no such EP is made, NOTE (EP-91). */
 struct flow flow_unreported(struct test *t, const struct queue *queue);
 
-/* The same of a queue of queue_of_other_ia(), and the async EVD of an open IA. */
+/* The same of a queue of queue_of_other_ia(). */
 struct flow flow_of_other_ia(struct test *t, const struct queue *queue);
-DAT_EVD_HANDLE async_evd_of(struct test *t, DAT_IA_HANDLE of);
 
 /* Connects an EP of the SRQ that has one EVD for all, where so many sends of it stand unreaped. */
 struct flow flow_with_sends(struct test *t, const struct queue *queue, int count);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_set_lw: receives that do not leave the SRQ. */
+#include "cases/ia/shared/instance.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/srq_set_lw.h"
 
@@ -47,7 +48,7 @@ FAMILY(srq_set_lw, event_of_the_srq, three_srqs)
 static void expect_event_of_other_ia(struct test *t, DAT_SRQ_HANDLE srq)
 {
         struct woken woken =
-            expect_awake(wait_on_evd(t, async_evd_of(t, other_ia(t)), DAT_TIMEOUT_INFINITE, 1));
+            expect_awake(wait_on_evd(t, async_told(t, other_ia(t)), DAT_TIMEOUT_INFINITE, 1));
 
         expect(woken.ret, DAT_SUCCESS);
         expect_async_about(&woken.event, srq);
