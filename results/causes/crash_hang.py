@@ -2,6 +2,8 @@
 """Where a provider crashed, and where it had no end: one function is one defect."""
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from itertools import dropwhile
 
 from results.causes.keys import Key
@@ -14,6 +16,8 @@ _BELOW = re.compile(
     r"(libc|libpthread|ld-linux-[\w-]+|libibverbs|librdmacm|libnl(-route)?-3|libdat|lib\w+-rdmav\d+)\.so"
     r"|linux-vdso|\[|0x"
 )
+# A peer's process leaves no stack.
+_PEER = re.compile(r"ended by SIG\w+ in (\w+)$")
 _SUITE = "udapl-cases"
 # A provider's own wrappers of locks: their caller waits there.
 _LOCK = re.compile(r"(?i)[^(]*\([^)]*(lock|mutex|acquire)[^)]*\)")
@@ -31,6 +35,21 @@ def key_of_hang(attempt: Attempt, last: Call | None) -> Key:
         return "slow", attempt.page_call
     function = hangs_in(attempt) or attempt.pending or (last.name if last else "")
     return "timeout", function, _partners(attempt)
+
+
+def the_crash_of(attempts: Iterable[Attempt]) -> Mapping[str, Key]:
+    """By call, what a crash in it is known by; without the calls that crash in several ways."""
+    found: defaultdict[str, set[Key]] = defaultdict(set)
+    for attempt in attempts:
+        if attempt.crash and attempt.pending and not attempt.crash.teardown:
+            found[attempt.pending].add(key_of_crash(attempt))
+    return {call: keys.pop() for call, keys in found.items() if len(keys) == 1}
+
+
+def peer_crashed_in(attempt: Attempt) -> str:
+    """The call in which the peer of a case crashed, which blocked the case; or empty."""
+    crashed = _PEER.match(attempt.refusal)
+    return crashed[1] if crashed else ""
 
 
 def crashed_beside(attempt: Attempt) -> bool:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the cases of a page together show of its call."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from results.causes.crash_hang import peer_crashed_in, the_crash_of
 from results.causes.endless import endless, waits_on
 from results.causes.keys import Key
 from results.causes.wrong_object import is_of_another, misdirected
@@ -15,9 +16,11 @@ from results.model.idle import fails_behind, idle_calls
 @dataclass(frozen=True)
 class Pages:
     """The calls that their pages show broken: those that do nothing, those that end another object
-    than they are given, and those that never come back from a wait.
+    than they are given, and those that never come back from a wait. `crashes` has, by call, what a
+    crash in it is known by, where all of them are one.
     """
 
+    crashes: Mapping[str, Key]
     idle: frozenset[str]
     misdirected: frozenset[str]
     endless: frozenset[str]
@@ -28,7 +31,7 @@ class Pages:
         ended = [case.decisive for case in cases if case.decisive]
         failed = (attempt for attempt in ended if attempt.verdict in NOT_KEPT)
         wrong = frozenset(filter(None, map(misdirected, failed)))
-        return cls(idle_calls(cases), wrong, endless(cases))
+        return cls(the_crash_of(ended), idle_calls(cases), wrong, endless(cases))
 
     def keys_of(self, attempt: Attempt, own: Iterable[Key]) -> Iterator[Key]:
         """What a finding is known by, and with no regard to its page by its `own` keys alone."""
@@ -41,5 +44,7 @@ class Pages:
         yield from own
         if call in self.misdirected and is_of_another(attempt):
             yield "misdirected", call
+        if crash := self.crashes.get(peer_crashed_in(attempt)):
+            yield crash
         if call in self.endless and waits_on(attempt, call):
             yield "endless", call

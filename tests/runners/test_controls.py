@@ -167,6 +167,23 @@ def test_a_registry_that_fails_by_itself_is_not_excused() -> None:
     assert controls.judge(record, Hosts().run) is record
 
 
+@pytest.mark.parametrize(
+    ("clause", "verdict"), [("ep_disconnect/ended", "BLOCKED"), ("ep_disconnect/null", "CRASH")]
+)
+def test_a_registry_is_not_at_fault_for_a_legal_call_that_ends_its_case(
+    clause: str, verdict: str
+) -> None:
+    record = ended("ep_disconnect/null", "CRASH", "dat_ep_disconnect") | {
+        "calls": [{"call": "dat_ep_disconnect", "n": 1, "who": "case", "unfinished": True}],
+        "pending": "dat_ep_disconnect",
+        "oracle": {"verdict": "deviates", "clause": clause, "who": "case", "n": 1},
+    }
+    controls = Controls({call: (plan(call),) for call in CALLS}, [record["case"]])
+    judged = controls.judge(record, Hosts().run)
+    assert judged["verdict"] == verdict
+    assert judged.get("blocked", {}).get("clause", clause) == clause
+
+
 def test_what_stems_from_another_call_is_not_blamed() -> None:
     """The connection's control fails because of the wait, whose own control uses connections."""
     hosts = Hosts(

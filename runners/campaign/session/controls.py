@@ -64,6 +64,9 @@ class Controls:
         # A clause of the registry says nothing about the provider, whose call its case uses.
         of_registry = record["case"] in self._registrys
         own = "" if of_registry else "dat_" + record["case"].split("/", 1)[0]
+        if of_registry and (promise := _broken_in(record)):
+            call = _page_of(record["pending"])
+            return _blocked(record, call, promise, f"{call} has no end")
         named = _blocker(record)
         if (empty := _empty_handed(record)) and empty != own and empty in self._controls:
             why = f"{empty} returned {SUCCESS}, and no handle"
@@ -170,6 +173,18 @@ def _blocked(record: Record, call: str, clause: str, why: str) -> Record:
 def _failed(record: Record) -> Mapping[str, Any]:
     """The last check that did not hold, if there is one."""
     return next((check for check in reversed(record["checks"]) if not check["ok"]), {})
+
+
+def _broken_in(record: Record) -> str:
+    """The clause of the call that a case came to its end in, by the executable specification; empty
+    if that is the case's own clause, or if the call is not known to be wrong.
+    """
+    said = record.get("oracle", {})
+    clause: str = said.get("clause", "")
+    own = record["case"] == clause or record["case"].startswith(f"{clause}/")
+    ends = [(call["who"], call["n"]) for call in record["calls"] if call.get("unfinished")]
+    told = "pending" in record and (said.get("who"), said.get("n")) in ends
+    return clause if told and not own else ""
 
 
 def _was_told(control: Record) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from results.causes.grouping import causes
 from results.model.load import load
 from tests.reports.causes.cause_records import (
+    blocked,
     crashed,
     granted_a_bad_handle,
     groups,
@@ -97,6 +98,17 @@ def test_a_crash_of_a_thread_of_the_providers_own_is_of_no_call(
     run = SyntheticRun()
     run.case("one", "CRASH", **crash)
     assert [cause.name for cause in causes(load(run.write(tmp_path)))] == [name]
+
+
+@pytest.mark.parametrize(("other", "extents"), [("tear", [3]), ("copy", [1, 1, 1])])
+def test_a_peer_that_crashed_is_of_the_only_crash_of_its_call(
+    tmp_path: Path, other: str, extents: list[int]
+) -> None:
+    run = SyntheticRun(modes=(1,))
+    for case, frame in (("one", "tear"), ("two", other)):
+        run.case(case, "CRASH", **crashed(f"libx.so({frame})", pending="dat_ep_free"))
+    run.case("peer", "BLOCKED", **blocked("dat_ep_free", "ended by SIGSEGV in dat_ep_free"))
+    assert [cause.reach for cause in causes(load(run.write(tmp_path)))] == extents
 
 
 def test_crashes_by_the_names_that_debug_information_has(tmp_path: Path) -> None:
