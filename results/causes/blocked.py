@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What hides behind a call that blocked a case."""
 
+import re
 from collections.abc import Collection, Iterator
 
 from results.causes.checks import (
@@ -19,6 +20,9 @@ from results.causes.crash_hang import key_of_crash, key_of_hang
 from results.causes.keys import Key
 from results.causes.shown import ANSWER, is_of_event
 from results.model.attempt import Attempt
+
+# How the control of a call was refused it.
+_REFUSED = re.compile(r".*\) returned (DAT_\w+(?:, DAT_\w+)?), expected DAT_SUCCESS")
 
 
 def keys_of_blocked(
@@ -41,6 +45,8 @@ def keys_of_blocked(
         yield "unwritten", attempt.blocked
     if attempt.in_vain:
         yield "control", attempt.blocked
+        if answer := _REFUSED.search(attempt.refusal):
+            yield "refused", attempt.blocked, refusal_of(answer[1])
     elif attempt.crash and not attempt.crash.teardown:
         yield key_of_crash(attempt)
     elif attempt.pending and attempt.stacks:

@@ -451,6 +451,17 @@ def test_what_a_control_found_is_of_the_cause_of_its_clause(tmp_path: Path) -> N
     ]
 
 
+def test_a_control_and_a_step_that_were_refused_alike_are_one_cause(tmp_path: Path) -> None:
+    answer = "DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION"
+    why = f"dat_rmr_create(zone, &rmr) returned {answer}, expected DAT_SUCCESS"
+    found = f"dat_rmr_create does not work (rmr_create/created: FAIL, {why})"
+    run = SyntheticRun(modes=(1,))
+    run.case("behind", "BLOCKED", **blocked("dat_rmr_create", found))
+    run.case("step", "BLOCKED", **blocked("dat_rmr_create", answer))
+    (cause,) = causes(load(run.write(tmp_path)))
+    assert len(cause.blocked) == 2
+
+
 @pytest.mark.parametrize(
     ("left", "seen"),
     [
