@@ -5,6 +5,7 @@
 #include "case/transport.h"
 #include "evidence/api.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +13,12 @@
 
 #define LOOKS 300 /* for what comes of itself; each lasts as long as settle_briefly() */
 
-#define CANARY 0x5c
-#define WRONG  0xa9 /* what the memory of a wrong vector is full of */
-#define CELL   64   /* bytes: what the addresses of segments are aligned to, and shifted from */
-#define WINDOW 8    /* bytes by which it is found where a byte belongs */
+#define CANARY   0x5c
+#define WRONG    0xa9 /* what the memory of a wrong vector is full of */
+#define CELL     64   /* bytes: what the addresses of segments are aligned to, and shifted from */
+#define FAR      (UINT64_C(1) << 36)
+#define FAR_PAGE (UINT64_C(1) << 16) /* no page is larger */
+#define WINDOW   8                   /* bytes by which it is found where a byte belongs */
 
 /*
  * Vectors
@@ -288,6 +291,22 @@ static struct buf *wrong_buf(struct test *t, enum wrong_kind kind, DAT_MEM_PRIV_
         return buf;
 }
 
+/*
+ * Makes memory before that of an LMR, by so much that no 32 bits hold it: a provider that copies it
+ * is wrong, and does not crash.
+ */
+static void map_far(struct test *t, const struct buf *buf)
+{
+        uintptr_t page = ((uintptr_t)buf->addr - FAR) & ~(uintptr_t)(FAR_PAGE - 1);
+        void *memory = mmap((void *)page, FAR_PAGE * 2, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+        if (memory != MAP_FAILED)
+                memset(memory, WRONG, FAR_PAGE * 2);
+        else if (errno != EEXIST)
+                resource(t, "no memory far before an LMR: %s", strerror(errno));
+}
+
 static DAT_LMR_TRIPLET wrong_segment(const struct buf *buf, const struct wrong_row *row)
 {
         DAT_LMR_TRIPLET segment = triplet(buf, 0, row->bytes);
@@ -310,7 +329,7 @@ static DAT_LMR_TRIPLET wrong_segment(const struct buf *buf, const struct wrong_r
                 segment.segment_length = 1;
                 break;
         case WRONG_FAR:
-                segment.virtual_address += UINT64_C(1) << 40;
+                segment.virtual_address -= FAR;
                 break;
         case WRONG_LONG:
                 segment.segment_length += SEGMENT_LONG;
@@ -350,6 +369,8 @@ struct wrong wrong_with(struct test *t, const struct wrong_row *row, DAT_MEM_PRI
 
         memset(wrong.vector.buf->addr, WRONG, wrong.vector.buf->length);
         wrong.vector.iov[row->at] = wrong_segment(wrong.named, row);
+        if (row->kind == WRONG_FAR)
+                map_far(t, wrong.named);
         if (row->kind == WRONG_OTHERS)
                 wrong.vector.iov[row->at].lmr_context = context_elsewhere(t, wrong.named);
         /* The memory stays: a provider that copies it in the call is wrong, and does not crash. */

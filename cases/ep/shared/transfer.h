@@ -120,7 +120,7 @@ enum wrong_kind {
         WRONG_AFTER,      /* one byte behind it */
         WRONG_LONGER,     /* all of it, and one byte more */
         WRONG_BEHIND,     /* the byte behind it */
-        WRONG_FAR,        /* far behind it */
+        WRONG_FAR,        /* far before it */
         WRONG_OTHERS,     /* bytes of another LMR, by this one's context */
         WRONG_LONG,       /* longer than it by 4 GiB: by what no 32 bits hold */
         WRONG_WRAPS,      /* so long that its end is before its start */
@@ -155,7 +155,7 @@ static const struct wrong_row wrong_segments[] = {
     WRONG_AMONG(after_lmr, AFTER),
     {"longer_than_lmr", WRONG_LONGER, 1, 0, WRONG_BYTES},
     {"behind_lmr", WRONG_BEHIND, 1, 0, WRONG_BYTES},
-    {"far_behind_lmr", WRONG_FAR, 1, 0, WRONG_BYTES},
+    {"far_before_lmr", WRONG_FAR, 1, 0, WRONG_BYTES},
     {"longer_by_far", WRONG_LONG, 1, 0, WRONG_BYTES},
     {"longer_by_far_last", WRONG_LONG, 3, 2, WRONG_BYTES},
     {"around_the_end", WRONG_WRAPS, 1, 0, WRONG_BYTES},

@@ -89,7 +89,7 @@ static const struct wrong_row sync_wrongs[] = {
     WRONG_AMONG(after_lmr, AFTER),
     {"longer_than_lmr", WRONG_LONGER, 1, 0, WRONG_BYTES},
     {"behind_lmr", WRONG_BEHIND, 1, 0, WRONG_BYTES},
-    {"far_behind_lmr", WRONG_FAR, 1, 0, WRONG_BYTES},
+    {"far_before_lmr", WRONG_FAR, 1, 0, WRONG_BYTES},
     {"in_other_lmr", WRONG_OTHERS, 1, 0, WRONG_BYTES},
     {"in_other_lmr_last", WRONG_OTHERS, 3, 2, WRONG_BYTES},
     {"around_the_end", WRONG_WRAPS, 1, 0, WRONG_BYTES},
