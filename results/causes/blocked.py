@@ -31,8 +31,11 @@ def keys_of_blocked(
     """The same of a case that a call blocked. What failed in it, if a control found the call
     broken, is not the cause.
     """
-    # A promise that is kept where it is judged says nothing of what blocked here.
-    if attempt.promise in broken:
+    crashed = attempt.crash is not None and not attempt.crash.teardown
+    hung = bool(attempt.pending and attempt.stacks)
+    # A promise that is kept where it is judged says nothing of what blocked here. It may be broken
+    # in another way than by a crash or a hang.
+    if attempt.promise in broken and (attempt.in_vain or not (crashed or hung)):
         yield "clause", attempt.promise
     said = attempt.deviation
     # The call that blocked it is the first that deviates.
@@ -47,9 +50,9 @@ def keys_of_blocked(
         yield "control", attempt.blocked
         if answer := _REFUSED.search(attempt.refusal):
             yield "refused", attempt.blocked, refusal_of(answer[1])
-    elif attempt.crash and not attempt.crash.teardown:
+    elif crashed:
         yield key_of_crash(attempt)
-    elif attempt.pending and attempt.stacks:
+    elif hung:
         yield key_of_hang(attempt, None)
     else:
         yield from _keys_of_step(attempt)

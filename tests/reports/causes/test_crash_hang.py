@@ -176,6 +176,17 @@ def test_a_step_that_hangs_blocks_by_the_function(tmp_path: Path) -> None:
     assert [len(cause.cases), len(cause.blocked)] == [1, 1]
 
 
+def test_a_step_that_hangs_is_not_what_its_promise_fails_by(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    wrong = check("dat_evd_resize(evd, 9)", ok=False, expected=["DAT_SUCCESS"], seen="DAT_X")
+    made = run.case("grows", "FAIL", calls=[call(1, "dat_evd_resize")], checks=[wrong])
+    run.case("shrinks", "TIMEOUT", **hung("libv.so(v_resize+0x1c)", call="dat_evd_resize"))
+    step = blocked("dat_evd_resize", "no end of dat_evd_resize after 3000 ms")
+    step["blocked"]["clause"] = made
+    run.case("needs", "BLOCKED", **hung("libv.so(v_resize+0x1c)", call="dat_evd_resize") | step)
+    assert [cause.reach for cause in causes(load(run.write(tmp_path)))] == [2, 1]
+
+
 def test_a_case_that_goes_on_is_of_its_page(tmp_path: Path) -> None:
     """Its calls return: the one that it was in when its time was over had only begun."""
     run = SyntheticRun(modes=(1,))
