@@ -37,7 +37,7 @@ struct trial {
 static void trial_set(struct test *t, struct trial *trial)
 {
         stage_set(t, &trial->stage, BY_ADDRESS);
-        trial->before = ep_look(t, trial->stage.asking.ep);
+        trial->before = stage_hold(t, &trial->stage);
         trial->asking = trial->stage.asking;
 }
 
@@ -235,7 +235,7 @@ static void expect_nowhere(struct test *t, struct sockaddr_storage *address)
         DAT_RETURN ret;
 
         stage_set(t, &stage, BY_ADDRESS);
-        before = ep_look(t, stage.asking.ep);
+        before = stage_hold(t, &stage);
         asking = stage.asking;
         asking.address = (DAT_IA_ADDRESS_PTR)address;
         asking.timeout = 150 * US_PER_MS;
@@ -457,7 +457,7 @@ CASE(ep_connect, multipath)
         ret = connect_ask(&trial.asking);
         if (dat_is(ret, DAT_SUCCESS)) {
                 expect_stage_accepted(t, &trial.stage);
-                expect_loop_carries(t, trial.asking.ep, trial.stage.loop.passive);
+                expect_stage_carries(t, &trial.stage);
                 return;
         }
         expect_that(!provider_attr(t)->supports_multipath,
@@ -483,6 +483,7 @@ FAMILY(ep_connect, in_state, ep_states)
                         expect_stage_accepted(t, &stage);
                         continue;
                 }
+                ep_hold_receive(t, &held);
                 expect(connect_ask(&asking), DAT_INVALID_STATE);
                 expect_ep_untouched(t, &held);
                 expect_empty(t, stage.loop.requests);
@@ -520,6 +521,11 @@ FAMILY(ep_connect, after_end, endings)
         expect_eq(ep_state(t, loop.active), DAT_EP_STATE_DISCONNECTED);
         settle_briefly(t);
         expect_empty(t, stage.loop.requests);
+}
+
+CASE(ep_connect, of_srq)
+{
+        connect_of_srq(t, BY_ADDRESS);
 }
 
 /* The EP is of a second IA, and the listener of the first one. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ep_dup_connect: connections to the same peer as another EP, and the effects on that EP. */
 #include "clauses/ep_dup_connect.h"
-#include "case/ep_attr.h"
 #include "case/standard.h"
 #include "cases/ep/shared/connect.h"
 #include "cases/ep/shared/states.h"
@@ -144,6 +143,85 @@ FAMILY(ep_dup_connect, as_one_at_high_qualifier, high_bits)
         expect_eq(event.event_data.cr_arrival_event_data.conn_qual, there.qual);
         expect_that(event.event_data.cr_arrival_event_data.sp_handle.psp_handle == there.psp,
                     "the request is for another service point");
+}
+
+/*
+ * The service point that an EP was connected at, and what a request as that EP's comes to then. The
+ * EP is the loop's active one; what its passive one was, may be another one afterwards.
+ */
+static void join_at(struct test *t, struct loop *loop)
+{
+        loop_connect(t, loop->active, loop->qual);
+        loop_accept(t, loop);
+        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_ESTABLISHED);
+        must_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+        loop->passive = ep_with(t, .srq = DAT_HANDLE_NULL);
+}
+
+static void at_chosen(struct test *t, struct loop *loop)
+{
+        must(dat_psp_create_any(ia(t), &loop->qual, loop->requests, DAT_PSP_CONSUMER_FLAG,
+                                &loop->psp));
+        adopt(t, DAT_HANDLE_TYPE_PSP, loop->psp);
+        join_at(t, loop);
+}
+
+static void at_made_anew(struct test *t, struct loop *loop)
+{
+        DAT_PSP_HANDLE former = loop_listen(t, loop->requests, DAT_PSP_CONSUMER_FLAG, &loop->qual);
+
+        join_at(t, loop);
+        release(t, former);
+        loop->requests = request_evd(t);
+        must(dat_psp_create(ia(t), loop->qual, loop->requests, DAT_PSP_CONSUMER_FLAG, &loop->psp));
+        adopt(t, DAT_HANDLE_TYPE_PSP, loop->psp);
+}
+
+static void at_reserved(struct test *t, struct loop *loop)
+{
+        loop->rsp = rsp_listen(t, loop->passive, loop->requests, &loop->qual);
+        disown(t, loop->rsp);
+        adopt_rsp(t, loop->rsp, loop->passive, loop->requests);
+        join_at(t, loop);
+        must(dat_rsp_create(ia(t), loop->qual, loop->passive, loop->requests, &loop->rsp));
+        adopt_rsp(t, loop->rsp, loop->passive, loop->requests);
+}
+
+static void at_providers(struct test *t, struct loop *loop)
+{
+        loop->psp = loop_listen(t, loop->requests, DAT_PSP_PROVIDER_FLAG, &loop->qual);
+        loop_connect(t, loop->active, loop->qual);
+        loop_take_request(t, loop);
+        expect_own_accepted(t, loop->request, loop);
+        loop->passive = DAT_HANDLE_NULL;
+}
+
+static const struct followed_point {
+        const char *id;
+        void (*join)(struct test *t, struct loop *loop);
+} followed_points[] = {
+    {"chosen", at_chosen},
+    {"made_anew", at_made_anew},
+    {"reserved", at_reserved},
+    {"of_providers_eps", at_providers},
+};
+
+FAMILY(ep_dup_connect, as_one_at, followed_points)
+{
+        struct loop loop = loop_new(t);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = DAT_HANDLE_NULL);
+
+        row->join(t, &loop);
+        expect(dat_ep_dup_connect(ep, loop.active, event_timeout(t), 0, NULL, DAT_QOS_BEST_EFFORT),
+               DAT_SUCCESS);
+        loop.active = ep;
+        loop.request = expect_request(t, loop.requests, loop_point(&loop), loop.qual);
+        if (loop.passive)
+                expect_accepted_by(t, loop.request, loop_named(&loop), &loop);
+        else
+                loop.passive = expect_own_accepted(t, loop.request, &loop);
+        expect_loop_carries(t, ep, loop.passive);
+        expect_empty(t, loop.requests);
 }
 
 /* The request of the followed EP was handed to another service point, which reports to one EVD. */
@@ -311,47 +389,6 @@ CASE(ep_dup_connect, like_broken)
         expect_empty(t, stage.loop.requests);
 }
 
-/* The EP that asks has another zone, other attributes and other EVDs than the one it follows. */
-CASE(ep_dup_connect, keeps_its_own)
-{
-        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
-        struct ep_snapshot before;
-        struct stage stage;
-
-        attr.max_message_size = ep_attr_at_most(attr.max_message_size, 8192);
-        attr.max_rdma_size = ep_attr_at_most(attr.max_rdma_size, 4096);
-        attr.max_recv_dtos = EP_ATTR_DTOS / 2;
-        attr.max_request_dtos = EP_ATTR_DTOS / 4;
-        attr.max_rdma_read_in = ia_attr(t)->max_rdma_read_per_ep_in > 0 ? 1 : 0;
-        attr.max_rdma_read_out = ia_attr(t)->max_rdma_read_per_ep_out > 0 ? 1 : 0;
-        attr.max_rdma_read_iov = attr.max_rdma_read_out;
-        stage_set_with(t, &stage, AS_ANOTHER, (struct ep_opts){.attr = &attr, .pz = pz_new(t)},
-                       (struct ep_opts){.attr = &attr});
-        before = ep_snapshot(t, stage.asking.ep);
-        expect(connect_ask(&stage.asking), DAT_SUCCESS);
-        expect_stage_accepted(t, &stage);
-        expect_ep_kept(t, stage.asking.ep, &before, EP_OF_CONNECTION);
-        release(t, stage.asking.ep);
-}
-
-/* A receive that waits already takes the connection's first message. */
-CASE(ep_dup_connect, keeps_preposted)
-{
-        struct buf *buf = buf_with(t, .length = 3 * MESSAGE);
-        DAT_DTO_COMPLETION_EVENT_DATA dto;
-        struct stage stage;
-
-        stage_set(t, &stage, AS_ANOTHER);
-        loop_post_recv(t, stage.asking.ep, buf, 5);
-        expect(connect_ask(&stage.asking), DAT_SUCCESS);
-        expect_stage_accepted(t, &stage);
-        message_fill(buf->addr + 2 * MESSAGE, MESSAGE, 7);
-        loop_post_send(t, stage.loop.passive, buf, 6);
-        dto = expect_dto(ep_recv_evd(t, stage.asking.ep));
-        expect_eq(dto.user_cookie.as_64, 5);
-        expect_that(message_holds(buf->addr, MESSAGE, 7), "the memory has not the message");
-}
-
 /* The EP of an SRQ: the one that asks, or the one that is followed. */
 static const struct srq_row {
         const char *id;
@@ -360,27 +397,18 @@ static const struct srq_row {
 
 FAMILY(ep_dup_connect, of_srq, of_srqs)
 {
-        struct buf *buf = buf_with(t, .length = 3 * MESSAGE);
-        DAT_SRQ_HANDLE srq = srq_with(t);
-        DAT_EP_HANDLE ep = ep_with(t, .srq = srq);
         struct stage stage;
 
-        stage_set(t, &stage, AS_ANOTHER);
         if (row->asks) {
-                stage.asking.ep = stage.loop.active = ep;
-        } else {
-                join_stage(t, &stage, ep);
-                stage.asking.like = ep;
+                connect_of_srq(t, AS_ANOTHER);
+                return;
         }
+        stage_set(t, &stage, AS_ANOTHER);
+        stage.asking.like = ep_with(t, .srq = srq_with(t));
+        join_stage(t, &stage, stage.asking.like);
         expect(connect_ask(&stage.asking), DAT_SUCCESS);
         expect_stage_accepted(t, &stage);
-        if (row->asks) {
-                srq_post(t, srq, buf, MESSAGE, 0, 1);
-                loop_post_send(t, stage.loop.passive, buf, 6);
-                expect_dto(ep_recv_evd(t, ep));
-        } else {
-                expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
-        }
+        expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
 }
 
 enum meanwhile { LIKE_DISCONNECTS, ITS_OTHER_END_DOES, LIKE_IS_FREED };
@@ -479,6 +507,7 @@ FAMILY(ep_dup_connect, in_state, ep_states)
                         expect_stage_accepted(t, &stage);
                         continue;
                 }
+                ep_hold_receive(t, &held);
                 expect(connect_ask(&asking), DAT_INVALID_STATE);
                 expect_ep_untouched(t, &held);
                 expect_empty(t, stage.loop.requests);
@@ -508,8 +537,10 @@ static void ask_as_one_by(struct test *t, const struct ep_route *route)
             .timeout = event_timeout(t) / 2,
             .qos = DAT_QOS_BEST_EFFORT,
         };
-        DAT_RETURN ret = connect_ask(&asking);
+        DAT_RETURN ret;
 
+        ep_hold_receive(t, &held);
+        ret = connect_ask(&asking);
         if (ep_is_in(&held, EP_IN(CONNECTED))) {
                 expect(ret, DAT_SUCCESS);
                 expect_followed(t, ep);
@@ -596,7 +627,7 @@ CASE(ep_dup_connect, as_one_of_another_ia)
         stage_set(t, &stage, AS_ANOTHER);
         asking = stage.asking;
         asking.like = foreign_like(t, &stage);
-        before = ep_look(t, stage.asking.ep);
+        before = stage_hold(t, &stage);
         ret = connect_ask(&asking);
         if (dat_is(ret, DAT_SUCCESS)) {
                 note(t, "an EP of another IA is followed");

@@ -56,6 +56,7 @@ FAMILY(ep_reset, in_state, ep_states)
         EACH_EP_ROUTE (route, row->state) {
                 struct ep_held held = ep_hold_by(t, route);
 
+                ep_hold_receive(t, &held);
                 if (!ep_is_in(&held, EP_IN(UNCONNECTED) | EP_IN(DISCONNECTED))) {
                         expect(dat_ep_reset(held.ep), DAT_INVALID_STATE);
                         expect_ep_untouched(t, &held);
@@ -690,6 +691,49 @@ CASE(ep_reset, request_marker)
                           DAT_DTO_ERR_FLUSHED);
         expect_reset(t, loop.active);
         expect_remains(t, ep_request_evd(t, loop.active), DAT_DTO_SUCCESS);
+}
+
+static void post_bind(struct test *t, DAT_EP_HANDLE ep, uint64_t cookie)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+        DAT_RMR_CONTEXT context;
+
+        must(dat_rmr_create(pz(t), &rmr));
+        adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
+        must(dat_rmr_bind(rmr, &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
+                          (DAT_RMR_COOKIE){.as_64 = cookie}, DAT_COMPLETION_DEFAULT_FLAG,
+                          &context));
+}
+
+static DAT_DTO_COMPLETION_STATUS expect_bind_over(struct test *t, DAT_EVD_HANDLE evd,
+                                                  uint64_t cookie)
+{
+        DAT_EVENT event = expect_event(evd, DAT_RMR_BIND_COMPLETION_EVENT);
+
+        expect_eq(event.event_data.rmr_completion_event_data.user_cookie.as_64, cookie);
+        return (DAT_DTO_COMPLETION_STATUS)event.event_data.rmr_completion_event_data.status;
+}
+
+/* The same of a bind: sends and a bind before it are reaped before it. */
+CASE(ep_reset, bind_marker)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+        struct loop loop = loop_of(t, (struct ep_opts){.request_evd = evd}, (struct ep_opts){0});
+
+        loop_join(t, &loop);
+        post_sends(t, loop.active, 1);
+        post_bind(t, loop.active, 1 + POSTS);
+        leave(t, &loop);
+        post_bind(t, loop.active, LATER);
+
+        for (uint64_t i = 0; i < POSTS; i++)
+                expect_completion(evd, loop.active, 1 + i, 0, DAT_DTO_ERR_FLUSHED);
+        expect_bind_over(t, evd, 1 + POSTS);
+        expect_that(expect_bind_over(t, evd, LATER) != DAT_RMR_BIND_SUCCESS,
+                    "a bind of a Disconnected EP succeeded");
+        expect_reset(t, loop.active);
+        expect_empty(t, evd);
 }
 
 CASE(ep_reset, of_srq)

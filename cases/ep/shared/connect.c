@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "case/later_event.h"
 #include "cases/ep/shared/connect_impl.h"
+#include "cases/ep/shared/states.h"
 #include "cases/shared/point.h"
 
 #include <string.h>
 #include <time.h>
 
-#define REQUESTS 16 /* that most cases have room for */
+#define REQUESTS     16 /* that most cases have room for */
+#define HELD_MESSAGE 7
 
 uint64_t connect_clock_us(void)
 {
@@ -226,11 +228,33 @@ void expect_loop_carries(struct test *t, DAT_EP_HANDLE one, DAT_EP_HANDLE other)
         expect_message(t, other, one);
 }
 
+struct ep_snapshot stage_hold(struct test *t, struct stage *stage)
+{
+        stage->held = buf_with(t, .length = 3 * MESSAGE);
+        loop_post_recv(t, stage->asking.ep, stage->held, HELD_COOKIE);
+        return ep_look(t, stage->asking.ep);
+}
+
+void expect_stage_carries(struct test *t, const struct stage *stage)
+{
+        DAT_DTO_COMPLETION_EVENT_DATA dto;
+
+        message_fill(stage->held->addr + 2 * MESSAGE, MESSAGE, HELD_MESSAGE);
+        loop_post_send(t, stage->loop.passive, stage->held, 0);
+        dto = expect_dto(ep_recv_evd(t, stage->asking.ep));
+        expect_eq(dto.user_cookie.as_64, HELD_COOKIE);
+        expect_that(message_holds(stage->held->addr, MESSAGE, HELD_MESSAGE),
+                    "the memory has not the message");
+        must_dto(ep_request_evd(t, stage->loop.passive));
+        expect_message(t, stage->asking.ep, stage->loop.passive);
+}
+
 void expect_stage_connects(struct test *t, struct stage *stage, const struct ep_snapshot *before)
 {
         expect_ep_kept(t, stage->asking.ep, before, 0);
         expect_empty(t, ep_connect_evd(t, stage->asking.ep));
+        expect_empty(t, ep_recv_evd(t, stage->asking.ep));
         expect(connect_ask(&stage->asking), DAT_SUCCESS);
         expect_stage_accepted(t, stage);
-        expect_loop_carries(t, stage->asking.ep, stage->loop.passive);
+        expect_stage_carries(t, stage);
 }

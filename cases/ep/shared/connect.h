@@ -40,6 +40,7 @@ struct stage {
         struct loop loop; /* its active EP is the one that asks */
         struct loop old;
         unsigned char data[MESSAGE];
+        struct buf *held; /* of the receive that stage_hold() posted */
 };
 void stage_set(struct test *t, struct stage *stage, enum way way);
 void stage_set_with(struct test *t, struct stage *stage, enum way way, struct ep_opts active,
@@ -79,6 +80,12 @@ void expect_stage_accepted(struct test *t, struct stage *stage);
 
 /* A message goes each way between two EPs of the IA. */
 void expect_loop_carries(struct test *t, DAT_EP_HANDLE one, DAT_EP_HANDLE other);
+
+/* The EP that asks has a receive posted, which is to take the connection's first message. */
+struct ep_snapshot stage_hold(struct test *t, struct stage *stage);
+
+/* Messages go both ways, the first to that receive. */
+void expect_stage_carries(struct test *t, const struct stage *stage);
 
 /* After a refusal: nothing has changed or been told, and the legal call connects. */
 void expect_stage_connects(struct test *t, struct stage *stage, const struct ep_snapshot *before);
@@ -190,6 +197,9 @@ static const struct reads_row reads_that_fit[] = {
     {"none", 0, 0}, {"none_of_four", 0, 4}, {"one_of_four", 1, 4}, {"four_of_four", 4, 4}};
 void connect_reads(struct test *t, enum way way, const struct reads_row *row);
 void connect_reads_beyond(struct test *t, enum way way);
+void connect_keeps_its_own(struct test *t, enum way way);
+void connect_keeps_preposted(struct test *t, enum way way);
+void connect_of_srq(struct test *t, enum way way);
 
 /* With the peer. */
 void connect_peer(struct test *t, enum way way);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "case/ep_attr.h"
 #include "case/later_event.h"
 #include "cases/ep/shared/connect_impl.h"
+#include "cases/ep/shared/states.h"
 #include "cases/shared/point.h"
 
 #include <limits.h>
@@ -249,7 +251,7 @@ void connect_bad_size(struct test *t, enum way way, const struct bad_size_row *r
         struct stage stage;
 
         stage_set(t, &stage, way);
-        before = ep_look(t, stage.asking.ep);
+        before = stage_hold(t, &stage);
         asking = stage.asking;
         asking.data = data_of(t, most(t), OTHER_DATA);
         asking.size = row->past_most ? most(t) + row->size : row->size;
@@ -264,7 +266,7 @@ void connect_qos(struct test *t, enum way way, const struct qos_row *row)
         struct stage stage;
 
         stage_set(t, &stage, way);
-        before = ep_look(t, stage.asking.ep);
+        before = stage_hold(t, &stage);
         asking = stage.asking;
         asking.qos = row->qos;
         if ((provider_attr(t)->dat_qos_supported & row->qos) == row->qos) {
@@ -287,7 +289,7 @@ void connect_qos_mixed(struct test *t, enum way way, const struct qos_mixture *r
         DAT_RETURN ret;
 
         stage_set(t, &stage, way);
-        before = ep_look(t, stage.asking.ep);
+        before = stage_hold(t, &stage);
         asking = stage.asking;
         asking.qos = (DAT_QOS)row->bits;
         ret = connect_ask(&asking);
@@ -391,7 +393,7 @@ void connect_timeout_zero(struct test *t, enum way way)
         DAT_RETURN ret;
 
         stage_set(t, &stage, way);
-        before = ep_look(t, stage.asking.ep);
+        before = stage_hold(t, &stage);
         asking = stage.asking;
         asking.timeout = 0;
         ret = connect_ask(&asking);
@@ -645,6 +647,56 @@ void connect_reads_beyond(struct test *t, enum way way)
         expect_ep_told(t, stage.loop.passive, DAT_CONNECTION_EVENT_ESTABLISHED,
                        DAT_EP_STATE_CONNECTED);
         expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
+}
+
+/* The EP that asks has another zone, other attributes and other EVDs than others have. */
+void connect_keeps_its_own(struct test *t, enum way way)
+{
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
+        struct ep_snapshot before;
+        struct stage stage;
+
+        attr.max_message_size = ep_attr_at_most(attr.max_message_size, 8192);
+        attr.max_rdma_size = ep_attr_at_most(attr.max_rdma_size, 4096);
+        attr.max_recv_dtos = EP_ATTR_DTOS / 2;
+        attr.max_request_dtos = EP_ATTR_DTOS / 4;
+        attr.max_rdma_read_in = ia_attr(t)->max_rdma_read_per_ep_in > 0 ? 1 : 0;
+        attr.max_rdma_read_out = ia_attr(t)->max_rdma_read_per_ep_out > 0 ? 1 : 0;
+        attr.max_rdma_read_iov = attr.max_rdma_read_out;
+        stage_set_with(t, &stage, way, (struct ep_opts){.attr = &attr, .pz = pz_new(t)},
+                       (struct ep_opts){.attr = &attr});
+        before = ep_snapshot(t, stage.asking.ep);
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_accepted(t, &stage);
+        expect_ep_kept(t, stage.asking.ep, &before, EP_OF_CONNECTION);
+        release(t, stage.asking.ep);
+}
+
+/* A receive that waits already takes the connection's first message. */
+void connect_keeps_preposted(struct test *t, enum way way)
+{
+        struct stage stage;
+
+        stage_set(t, &stage, way);
+        stage_hold(t, &stage);
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_accepted(t, &stage);
+        expect_stage_carries(t, &stage);
+}
+
+void connect_of_srq(struct test *t, enum way way)
+{
+        struct buf *buf = buf_with(t, .length = 3 * MESSAGE);
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        struct stage stage;
+
+        stage_set_with(t, &stage, way, (struct ep_opts){.srq = srq}, (struct ep_opts){0});
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        expect_stage_accepted(t, &stage);
+        srq_post(t, srq, buf, MESSAGE, 0, 1);
+        loop_post_send(t, stage.loop.passive, buf, 6);
+        expect_dto(ep_recv_evd(t, stage.asking.ep));
+        expect_message(t, stage.asking.ep, stage.loop.passive);
 }
 
 /* EPs that share their EVDs, so that an event names its EP by the handle alone. */

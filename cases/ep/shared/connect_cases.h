@@ -27,6 +27,8 @@ CONNECT_CASE(rejected_for_good, connect_rejected_for_good)
 CONNECT_CASE(answered_late, connect_answered_late)
 CONNECT_FAMILY(reads, reads_that_fit, connect_reads)
 CONNECT_CASE(reads_beyond, connect_reads_beyond)
+CONNECT_CASE(keeps_its_own, connect_keeps_its_own)
+CONNECT_CASE(keeps_preposted, connect_keeps_preposted)
 
 /* With the peer */
 CONNECT_CASE(peer, connect_peer)

@@ -23,15 +23,14 @@ bool ep_is_in(const struct ep_held *held, unsigned int states)
         return states & 1U << held->state;
 }
 
-#define HELD        ((size_t)64) /* bytes of the receive */
-#define HELD_COOKIE UINT64_C(0x0123456789abcdef)
+#define HELD ((size_t)64) /* bytes of the receive */
 
 void ep_hold_receive(struct test *t, struct ep_held *held)
 {
         DAT_PZ_HANDLE zone = held->before.param.pz_handle;
         DAT_LMR_TRIPLET segment;
 
-        if (!zone || held->state == DAT_EP_STATE_DISCONNECT_PENDING)
+        if (!zone || ep_is_in(held, EP_IN(DISCONNECT_PENDING) | EP_IN(DISCONNECTED)))
                 return;
         held->receive = buf_with(t, .length = HELD, .pz = zone);
         segment = triplet(held->receive, 0, HELD);

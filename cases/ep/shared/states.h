@@ -49,8 +49,9 @@ bool ep_is_in(const struct ep_held *held, unsigned int states);
 
 /*
  * A receive is posted, which is to take the first message that comes. None is where the EP has no
- * zone yet or is about to be disconnected.
+ * zone yet or is about to be disconnected, or is Disconnected.
  */
+#define HELD_COOKIE UINT64_C(0x0123456789abcdef)
 void ep_hold_receive(struct test *t, struct ep_held *held);
 
 /*
