@@ -70,6 +70,31 @@ FAMILY(cr_handoff, from, request_kinds)
         expect_empty(t, to.evd);
 }
 
+/* Between points whose requests come with an EP each. */
+static const struct owners {
+        const char *id;
+        enum ep_maker from;
+        enum ep_maker to;
+} owners[] = {
+    {"provider_to_provider", MADE_BY_PROVIDER, MADE_BY_PROVIDER},
+    {"provider_to_reserved", MADE_BY_PROVIDER, MADE_FOR_RSP},
+    {"reserved_to_provider", MADE_FOR_RSP, MADE_BY_PROVIDER},
+    {"reserved_to_reserved", MADE_FOR_RSP, MADE_FOR_RSP},
+};
+
+FAMILY(cr_handoff, between, owners)
+{
+        struct request to = request_at(t, row->to);
+        struct request request = requested(t, row->from);
+        struct request arrived = handed(t, &request, &to);
+
+        expect_cr_kept(t, &arrived);
+        expect_empty(t, request.evd);
+        expect_cr_accepted(t, &arrived);
+        expect_cr_parted(t, &arrived);
+        expect_empty(t, to.evd);
+}
+
 FAMILY(cr_handoff, named_point, two_requests)
 {
         struct request tos[] = {request_at(t, MADE_BY_CONSUMER), request_at(t, MADE_BY_CONSUMER)};
@@ -606,6 +631,20 @@ FAMILY(cr_handoff, looks_afterwards, cr_looks)
         if (arrived.cr == request.cr)
                 end_noted(t, "the request has its handle at its new point too");
         expect_stale(row->call, requested(t, MADE_BY_CONSUMER).cr, request.cr);
+}
+
+FAMILY(cr_handoff, handle_by_kind, own_ep_kinds)
+{
+        struct request to = request_at(t, psp_maker(t));
+        struct request request = requested(t, row->maker);
+        struct request arrived;
+
+        make_for_uses(t);
+        arrived = handed(t, &request, &to);
+
+        if (arrived.cr == request.cr)
+                end_noted(t, "the request has its handle at its new point too");
+        expect_cr_stale(t, request.cr);
 }
 
 FAMILY(cr_handoff, handle_after_all, cr_uses)

@@ -207,6 +207,15 @@ static struct request at_chosen(struct test *t)
         return request;
 }
 
+/* The provider makes the EP of an RSP. */
+static struct request at_reserved_by_provider(struct test *t)
+{
+        struct request request = request_at(t, MADE_BY_PROVIDER);
+
+        request.point = rsp_listen(t, DAT_HANDLE_NULL, request.evd, &request.qual);
+        return request;
+}
+
 static const struct origin {
         const char *id;
         struct request (*make)(struct test *t);
@@ -215,6 +224,7 @@ static const struct origin {
     {"provider", at_providers},
     {"reserved", at_reserved},
     {"chosen", at_chosen},
+    {"reserved_by_provider", at_reserved_by_provider},
 };
 
 /* The provider's EP has zone and EVDs by now. */

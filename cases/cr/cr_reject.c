@@ -566,6 +566,25 @@ FAMILY(cr_reject, handle_afterwards, cr_uses)
         expect_stale(row->call, requested(t, MADE_BY_CONSUMER).cr, request.cr);
 }
 
+FAMILY(cr_reject, looks_afterwards, cr_looks)
+{
+        struct request request = requested(t, MADE_BY_CONSUMER);
+
+        expect_cr_rejected(t, &request);
+
+        expect_stale(row->call, requested(t, MADE_BY_CONSUMER).cr, request.cr);
+}
+
+FAMILY(cr_reject, handle_by_kind, own_ep_kinds)
+{
+        struct request request = requested(t, row->maker);
+
+        make_for_uses(t);
+        expect_cr_rejected(t, &request);
+
+        expect_cr_stale(t, request.cr);
+}
+
 FAMILY(cr_reject, handle_of_reserved_afterwards, cr_uses)
 {
         struct request request = requested(t, MADE_FOR_RSP);

@@ -35,6 +35,16 @@ FAMILY(cr_accept, handle_of_reserved_afterwards, cr_uses)
         expect_stale(row->call, requested(t, MADE_BY_CONSUMER).cr, request.cr);
 }
 
+FAMILY(cr_accept, handle_by_kind, own_ep_kinds)
+{
+        struct request request = requested(t, row->maker);
+
+        make_for_uses(t);
+        expect_cr_accepted(t, &request);
+
+        expect_cr_stale(t, request.cr);
+}
+
 FAMILY(cr_accept, handle_of_lost_afterwards, cr_uses)
 {
         struct request request = requested_in_vain(t, MADE_BY_CONSUMER, &asker_losses[0]);

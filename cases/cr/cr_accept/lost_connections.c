@@ -83,12 +83,7 @@ FAMILY(cr_accept, asker_gone_by_kind, request_kinds)
 }
 
 /* The same of EPs that came with their request, after its time. */
-static const struct own_ep_row {
-        const char *id;
-        enum ep_maker maker;
-} own_eps[] = {{"provider", MADE_BY_PROVIDER}, {"reserved", MADE_FOR_RSP}};
-
-FAMILY(cr_accept, asker_timed_out, own_eps)
+FAMILY(cr_accept, asker_timed_out, own_ep_kinds)
 {
         struct request request = requested_in_vain(t, row->maker, &asker_losses[1]);
 

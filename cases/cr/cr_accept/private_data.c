@@ -7,6 +7,7 @@
 #include "clauses/cr_accept.h"
 
 #include <limits.h>
+#include <string.h>
 
 #define SENT 16 /* bytes of private data */
 
@@ -41,6 +42,24 @@ FAMILY(cr_accept, private_data_by_kind, request_kinds)
 
         fill(t, sent, SENT);
         expect(dat_cr_accept(request.cr, named_ep(&request), SENT, sent), DAT_SUCCESS);
+        request_accepted(t, &request);
+
+        told = expect_cr_told(t, request.active, DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_private_data(t, told.private_data, told.private_data_size, sent, SENT);
+}
+
+/* What stood there at the call counts, whatever stands there when the call has returned. */
+FAMILY(cr_accept, private_data_copied, request_kinds)
+{
+        struct request request = requested(t, row->maker);
+        unsigned char sent[SENT];
+        unsigned char given[SENT];
+        DAT_CONNECTION_EVENT_DATA told;
+
+        fill(t, sent, SENT);
+        memcpy(given, sent, SENT);
+        expect(dat_cr_accept(request.cr, named_ep(&request), SENT, given), DAT_SUCCESS);
+        memset(given, 0, sizeof(given));
         request_accepted(t, &request);
 
         told = expect_cr_told(t, request.active, DAT_CONNECTION_EVENT_ESTABLISHED);

@@ -11,19 +11,22 @@
 FAMILY(cr_accept, in_state, ep_states)
 {
         struct request request = requested_known(t, MADE_BY_CONSUMER);
-        struct ep_held held = ep_hold(t, row->state);
-        struct request with_held = request;
 
-        if (ep_is_in(&held, EP_IN(UNCONNECTED))) {
-                with_held.passive = held.ep;
-                expect_cr_accepted(t, &with_held);
-                return;
-        }
-        if (!ep_is_in(&held, EP_IN(DISCONNECTED)))
+        EACH_EP_ROUTE (route, row->state) {
+                struct ep_held held = ep_hold_by(t, route);
+
+                if (ep_is_in(&held, EP_IN(UNCONNECTED))) {
+                        struct request with_held = requested_like(t, &request);
+
+                        with_held.passive = held.ep;
+                        expect_cr_accepted(t, &with_held);
+                        continue;
+                }
                 ep_hold_receive(t, &held);
-        expect_cr_unfit(t, dat_cr_accept(request.cr, held.ep, 0, NULL));
-        expect_cr_kept(t, &request);
-        expect_ep_untouched(t, &held);
+                expect_cr_unfit(t, dat_cr_accept(request.cr, held.ep, 0, NULL));
+                expect_cr_kept(t, &request);
+                expect_ep_untouched(t, &held);
+        }
         expect_cr_accepted(t, &request);
 }
 

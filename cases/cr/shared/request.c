@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/cr/shared/request.h"
 #include "case/later_event.h"
+#include "case/standard.h"
 
 #include <string.h>
 
@@ -459,4 +460,12 @@ void make_for_uses(struct test *t)
 {
         beside.ep = ep_with(t);
         loop_listen(t, request_evd(t), psp_flags_granted(t), &beside.qual);
+}
+
+void expect_cr_stale(struct test *t, DAT_CR_HANDLE gone)
+{
+        for (size_t i = 0; i < sizeof(cr_uses) / sizeof(cr_uses[0]); i++)
+                expect_stale(cr_uses[i].call, requested(t, MADE_BY_CONSUMER).cr, gone);
+        for (size_t i = 0; i < sizeof(cr_looks) / sizeof(cr_looks[0]); i++)
+                expect_stale(cr_looks[i].call, requested(t, MADE_BY_CONSUMER).cr, gone);
 }

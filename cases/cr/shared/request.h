@@ -215,4 +215,13 @@ static const struct cr_use cr_looks[] = {{"context", use_context}, {"type", use_
 /* The EP and the service point that these calls take; made before the CR is gone. */
 void make_for_uses(struct test *t);
 
+/* The requests that come with an EP, as rows of families. */
+static const struct request_kind own_ep_kinds[] = {
+    {"provider", MADE_BY_PROVIDER},
+    {"reserved", MADE_FOR_RSP},
+};
+
+/* No call succeeds with the handle of a CR that is gone. */
+void expect_cr_stale(struct test *t, DAT_CR_HANDLE gone);
+
 #endif
