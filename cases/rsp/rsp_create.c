@@ -314,6 +314,7 @@ static void reserve_by_route(struct test *t, const struct ep_route *route)
         struct peer_ep *end;
 
         if (!ep_is_in(&held, EP_IN(UNCONNECTED))) {
+                ep_hold_receive(t, &held);
                 expect(dat_rsp_create(ia(t), point_qual(t), held.ep, evd, &loop.psp),
                        DAT_INVALID_STATE);
                 expect_ep_untouched(t, &held);
@@ -396,15 +397,33 @@ static void meet_stands(struct test *t, struct loop *loop)
         loop_connect(t, loop->active, loop->qual);
 }
 
+static void come_ended(struct test *t, struct loop *loop)
+{
+        come_accepted(t, loop);
+        must(dat_ep_disconnect(loop->active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/* The request is another point's, and its connection is made there. */
+static void come_handed_off(struct test *t, struct loop *loop)
+{
+        struct loop to = {.requests = request_evd(t), .active = loop->active};
+
+        to.psp = loop_listen(t, to.requests, psp_flags_granted(t), &to.qual);
+        to.passive = ep_with(t);
+        take(t, loop);
+        must(dat_cr_handoff(loop->request, to.qual));
+        loop_take_request(t, &to);
+        loop->passive = expect_accepted(t, to.request, &to);
+}
+
 static const struct met {
         const char *id;
         void (*meet)(struct test *t, struct loop *loop);
         int left; /* events on the EVD afterwards */
 } mets[] = {
-    {"untaken", meet_stands, 1},
-    {"taken", take, 0},
-    {"accepted", come_accepted, 0},
-    {"rejected", come_rejected, 0},
+    {"untaken", meet_stands, 1},    {"taken", take, 0},       {"accepted", come_accepted, 0},
+    {"rejected", come_rejected, 0}, {"ended", come_ended, 0}, {"handed_off", come_handed_off, 0},
 };
 
 FAMILY(rsp_create, one_request, mets)
@@ -426,7 +445,7 @@ FAMILY(rsp_create, one_request, mets)
         expect_empty(t, loop.requests);
         if (row->meet == meet_stands || row->meet == take)
                 accept_it(t, &loop);
-        if (row->meet != come_rejected)
+        if (row->meet != come_rejected && row->meet != come_ended)
                 expect_message(t, loop.active, loop.passive);
 }
 
@@ -610,6 +629,16 @@ static void hold_elsewhere(struct test *t, struct loop *holder)
         holder->psp = point_elsewhere(t, &holder->requests, &holder->qual);
 }
 
+static void hold_provider(struct test *t, struct loop *holder)
+{
+        holder->psp = loop_listen(t, holder->requests, DAT_PSP_PROVIDER_FLAG, &holder->qual);
+}
+
+static void hold_rsp_of_provider(struct test *t, struct loop *holder)
+{
+        reserve(t, holder, false);
+}
+
 static const struct holder {
         const char *id;
         void (*hold)(struct test *t, struct loop *holder);
@@ -621,6 +650,8 @@ static const struct holder {
     {"rsp", hold_rsp, true},
     {"rsp_of_other_evd", hold_rsp, false},
     {"psp_of_other_ia", hold_elsewhere, false},
+    {"psp_of_provider", hold_provider, false},
+    {"rsp_of_provider", hold_rsp_of_provider, false},
 };
 
 FAMILY(rsp_create, in_use, holders)
@@ -645,6 +676,8 @@ FAMILY(rsp_create, in_use, holders)
         /* The loop has no EP of the second opening to accept it with. */
         if (row->hold == hold_elsewhere)
                 expect_rejected(t, holder.request, &holder);
+        else if (row->hold == hold_provider || row->hold == hold_rsp_of_provider)
+                expect_own_accepted(t, holder.request, &holder);
         else if (row->hold == hold_rsp)
                 expect_accepted_by(t, holder.request, DAT_HANDLE_NULL, &holder);
         else

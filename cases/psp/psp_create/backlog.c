@@ -17,7 +17,7 @@ struct askers {
         int count; /* that stand on the EVD */
 };
 
-static struct askers askers_at(struct test *t, DAT_COUNT qlen)
+static struct askers askers_at(struct test *t, DAT_COUNT qlen, DAT_PSP_FLAGS flags)
 {
         struct askers askers = {
             .connect = evd_with(t, .qlen = QUEUE + 2, .flags = DAT_EVD_CONNECTION_FLAG),
@@ -26,7 +26,7 @@ static struct askers askers_at(struct test *t, DAT_COUNT qlen)
 
         askers.requests = evd_with(t, .qlen = qlen, .flags = DAT_EVD_CR_FLAG, .cno = askers.cno);
         must(dat_evd_enable(askers.requests));
-        askers.psp = psp_new(t, askers.requests, psp_flags_granted(t), &askers.qual);
+        askers.psp = psp_new(t, askers.requests, flags, &askers.qual);
         return askers;
 }
 
@@ -67,16 +67,19 @@ static const struct backlog {
         const char *id;
         DAT_COUNT made;
         DAT_COUNT resized; /* 0: not */
+        bool provider;     /* makes the EPs */
 } backlogs[] = {
-    {"one", 1, 0},
-    {"four", PLACES, 0},
-    {"grown", 1, 2 * PLACES},
-    {"shrunk", 2 * PLACES, PLACES},
+    {"one", 1, 0, false},
+    {"four", PLACES, 0, false},
+    {"grown", 1, 2 * PLACES, false},
+    {"shrunk", 2 * PLACES, PLACES, false},
+    {"of_provider", PLACES, 0, true},
 };
 
 FAMILY(psp_create, backlog, backlogs)
 {
-        struct askers askers = askers_at(t, row->made);
+        struct askers askers =
+            askers_at(t, row->made, row->provider ? DAT_PSP_PROVIDER_FLAG : psp_flags_granted(t));
 
         if (row->resized)
                 must(dat_evd_resize(askers.requests, row->resized));
@@ -124,9 +127,9 @@ static int look_beyond(struct test *t, const struct askers *askers, int looks, b
         return became;
 }
 
-CASE(psp_create, backlog_past)
+static void expect_backlog_past(struct test *t, DAT_PSP_FLAGS flags)
 {
-        struct askers askers = askers_at(t, PLACES);
+        struct askers askers = askers_at(t, PLACES, flags);
         int became;
 
         fill(t, &askers);
@@ -140,6 +143,16 @@ CASE(psp_create, backlog_past)
         record(t, "with %d requests in the queue, one more was %s", askers.count,
                became == 1 ? "reported later" : "refused");
         expect_empty(t, askers.requests);
-        expect_served(t, askers.psp, askers.qual, askers.requests);
+        expect_served_by(t, askers.psp, askers.qual, askers.requests, flags);
         drain_async_event(t);
+}
+
+CASE(psp_create, backlog_past)
+{
+        expect_backlog_past(t, psp_flags_granted(t));
+}
+
+CASE(psp_create, backlog_past_of_provider)
+{
+        expect_backlog_past(t, DAT_PSP_PROVIDER_FLAG);
 }

@@ -77,9 +77,11 @@ CASE(psp_create, several_from_peer)
  * Persistent
  */
 
+/* A request has an EP that the provider has made, or is accepted with the loop's. */
 static void deal_accept(struct test *t, DAT_CR_HANDLE request, struct loop *loop)
 {
-        expect_accepted(t, request, loop);
+        loop->passive = request_ep(t, request) ? expect_own_accepted(t, request, loop)
+                                               : expect_accepted(t, request, loop);
 }
 
 static void deal_reject(struct test *t, DAT_CR_HANDLE request, struct loop *loop)
@@ -97,7 +99,7 @@ static void deal_leave(struct test *t, DAT_CR_HANDLE request, struct loop *loop)
 
 static void deal_end(struct test *t, DAT_CR_HANDLE request, struct loop *loop)
 {
-        loop->passive = expect_accepted(t, request, loop);
+        deal_accept(t, request, loop);
         must(dat_ep_disconnect(loop->active, DAT_CLOSE_ABRUPT_FLAG));
         must_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_DISCONNECTED);
 }
@@ -112,11 +114,11 @@ static const struct dealt {
     {"disconnected", deal_end},
 };
 
-FAMILY(psp_create, persistent, dealts)
+static void expect_persists(struct test *t, const struct dealt *row, DAT_PSP_FLAGS flags)
 {
         DAT_EVD_HANDLE evd = request_evd(t);
         DAT_CONN_QUAL qual;
-        DAT_PSP_HANDLE psp = psp_new(t, evd, psp_flags_granted(t), &qual);
+        DAT_PSP_HANDLE psp = psp_new(t, evd, flags, &qual);
         DAT_COUNT count = cap_at_limit(t, PLACES + 1, DAT_HANDLE_TYPE_EP, 2);
 
         for (int i = 0; i < count - 1; i++) {
@@ -125,8 +127,18 @@ FAMILY(psp_create, persistent, dealts)
                 loop_connect(t, asks.active, qual);
                 row->deal(t, expect_request(t, evd, psp, qual), &asks);
         }
-        expect_served(t, psp, qual, evd);
+        expect_served_by(t, psp, qual, evd, flags);
         expect_empty(t, evd);
+}
+
+FAMILY(psp_create, persistent, dealts)
+{
+        expect_persists(t, row, psp_flags_granted(t));
+}
+
+FAMILY(psp_create, persistent_of_provider, dealts)
+{
+        expect_persists(t, row, DAT_PSP_PROVIDER_FLAG);
 }
 
 /* Asks for a connection, with private data of its own. */

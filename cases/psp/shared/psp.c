@@ -79,6 +79,16 @@ void psp_hold_reserved(struct test *t, struct loop *holder)
         adopt(t, DAT_HANDLE_TYPE_RSP, holder->psp);
 }
 
+void psp_hold_provider(struct test *t, struct loop *holder)
+{
+        holder->psp = loop_listen(t, holder->requests, DAT_PSP_PROVIDER_FLAG, &holder->qual);
+}
+
+void psp_hold_reserved_provider(struct test *t, struct loop *holder)
+{
+        holder->psp = rsp_listen(t, DAT_HANDLE_NULL, holder->requests, &holder->qual);
+}
+
 void psp_hold_elsewhere(struct test *t, struct loop *holder)
 {
         holder->psp = point_elsewhere(t, &holder->requests, &holder->qual);
@@ -98,7 +108,9 @@ void psp_holds_on(struct test *t, struct loop *holder, const struct psp_holder *
                 expect_rejected(t, holder->request, holder);
                 return;
         }
-        if (row->reserved)
+        if (row->hold == psp_hold_provider || row->hold == psp_hold_reserved_provider)
+                expect_own_accepted(t, holder->request, holder);
+        else if (row->reserved)
                 expect_accepted_by(t, holder->request, DAT_HANDLE_NULL, holder);
         else
                 expect_accepted(t, holder->request, holder);

@@ -41,6 +41,8 @@ void psp_hold(struct test *t, struct loop *holder);
 void psp_hold_pending(struct test *t, struct loop *holder);
 void psp_hold_chosen(struct test *t, struct loop *holder);
 void psp_hold_reserved(struct test *t, struct loop *holder);
+void psp_hold_provider(struct test *t, struct loop *holder);
+void psp_hold_reserved_provider(struct test *t, struct loop *holder);
 void psp_hold_elsewhere(struct test *t, struct loop *holder);
 #define PSP_HOLDERS                                                                       \
         {"same_evd", psp_hold, DAT_PSP_CONSUMER_FLAG, .same_evd = true},                  \
@@ -49,6 +51,9 @@ void psp_hold_elsewhere(struct test *t, struct loop *holder);
             {"with_request", psp_hold_pending, DAT_PSP_CONSUMER_FLAG, .same_evd = false}, \
             {"chosen", psp_hold_chosen, DAT_PSP_CONSUMER_FLAG, .same_evd = false},        \
             {"other_ia", psp_hold_elsewhere, DAT_PSP_CONSUMER_FLAG, .same_evd = false},   \
+            {"of_provider", psp_hold_provider, DAT_PSP_CONSUMER_FLAG, .same_evd = false}, \
+            {"reserved_by_provider", psp_hold_reserved_provider, DAT_PSP_CONSUMER_FLAG,   \
+             .same_evd = false},                                                          \
         {                                                                                 \
                 "reserved", psp_hold_reserved, DAT_PSP_CONSUMER_FLAG, .same_evd = false,  \
                                                                       .reserved = true    \
