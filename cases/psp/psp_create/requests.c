@@ -119,7 +119,8 @@ static void expect_persists(struct test *t, const struct dealt *row, DAT_PSP_FLA
         DAT_EVD_HANDLE evd = request_evd(t);
         DAT_CONN_QUAL qual;
         DAT_PSP_HANDLE psp = psp_new(t, evd, flags, &qual);
-        DAT_COUNT count = cap_at_limit(t, PLACES + 1, DAT_HANDLE_TYPE_EP, 2);
+        DAT_COUNT eps = flags == DAT_PSP_PROVIDER_FLAG ? 3 : 2; /* of each request */
+        DAT_COUNT count = cap_at_limit(t, PLACES + 1, DAT_HANDLE_TYPE_EP, eps);
 
         for (int i = 0; i < count - 1; i++) {
                 struct loop asks = loop_new(t);
