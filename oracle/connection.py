@@ -272,6 +272,10 @@ def connection_event(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> 
     name = str(event["event_number"]).removeprefix(PREFIX)
     ep = side.get(data.get("ep_handle"))
     if not isinstance(ep, Ep):
+        # A wait that began before its EP was made has no name for it.
+        for feeder, stream in evd.feeders:
+            if isinstance(feeder, Ep) and stream == "connect":
+                feeder.lost = "a connection event of an EP that is not known"
         return unknown(call, data.get("ep_handle"), side)
     if ep.lost:
         return None

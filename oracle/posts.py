@@ -494,6 +494,10 @@ def completion(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> bool |
         why = f"the completion names {ep.name}, and not the EP"
         return Breach("srq_post_recv/completion_names_ep", why)
     if not isinstance(ep, Ep):
+        # A wait that began before its EP was made has no name for it.
+        for feeder, _ in evd.feeders:
+            if isinstance(feeder, Ep):
+                _lost_track(feeder, "a completion of an EP that is not known")
         return unknown(call, data.get("ep_handle"), side)
     if ep.lost:
         return None

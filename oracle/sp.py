@@ -351,8 +351,6 @@ def request_event(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> boo
         why = f"a request for {point.name}, which reports to {point.evd}"
     elif data.get("conn_qual") != point.qualifier:
         why = f"the request's conn_qual is {data.get('conn_qual')}, not {point.qualifier}"
-    elif data.get("local_ia_address_ptr") == "NULL":
-        why = "the request's local_ia_address_ptr is null"
     elif point.kind == "rsp" and point.requests:
         why = f"a second request for {point.name}"
     point.requests += 1
