@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from results.causes.connections import origin_of
+from results.causes.crash_hang import held_by_wait
 from results.causes.handles import SUCCESS
 from results.causes.sentences import what_it_did, what_was_wrong
 from results.causes.shown import TAKING, call_of, is_of_answer, is_of_event, last_call
@@ -143,11 +144,13 @@ def cause_of(cases: Sequence[Case]) -> Cause:
 
 def _behind_all(attempts: Sequence[Attempt], pages: Collection[str]) -> str:
     """The call that broke what the others of a finding showed: where most tell that, and none of
-    them another one.
+    them another one; or the calls, if each of them tells one.
     """
     told = Counter(_behind(attempt, pages) for attempt in attempts)
     known = [call for call in told if call]
-    return known[0] if len(known) == 1 and told[known[0]] > told[""] else ""
+    if len(known) == 1:
+        return known[0] if told[known[0]] > told[""] else ""
+    return "" if told[""] else ", ".join(known[:_CALLS])
 
 
 def _behind(attempt: Attempt, pages: Collection[str]) -> str:
@@ -159,6 +162,9 @@ def _behind(attempt: Attempt, pages: Collection[str]) -> str:
         return told.call
     if origin := origin_of(attempt)[1] or keeper_of(attempt):
         return origin
+    if attempt.verdict is Verdict.TIMEOUT:
+        # The page of the wait says what had to end it.
+        return next((wait for wait, _ in held_by_wait(attempt) if wait in pages), "")
     check = attempt.failed_check
     if attempt.verdict is not Verdict.FAIL or check is None or check.expected != (SUCCESS,):
         return ""

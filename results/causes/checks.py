@@ -64,10 +64,17 @@ _KEEPS_EVENTS = re.compile(
 _ANOTHER_CAME = re.compile(
     r"software event \d+ came, and \d+ not before it|pointer \w+, not that of software event \d+"
 )
+# The calls that put software events on an EVD and take them.
+_QUEUES = ("dat_evd_post_se", *TAKING)
 # What a check of the asynchronous EVD expects, by its words.
 _ASYNC = "an asynchronous event about the object"
 # A wait that had to end, as the check of its thread says it.
 ASLEEP = re.compile(r"it waits still after ")
+# A thread that had to wait, and came back with success.
+_WAITING = "a thread that waits in its call"
+_WOKEN = re.compile(r"it returned DAT_SUCCESS after ")
+# An EP of the consumer for a PSP of the provider's EPs, or the other way round.
+_OTHER_MAKER = re.compile(r"who makes the EP is not what the flag says|the provider made no EP")
 # What those that take events return if there is none.
 NOTHING_TAKEN = {"dat_evd_dequeue": "DAT_QUEUE_EMPTY", "dat_evd_wait": "DAT_TIMEOUT_EXPIRED"}
 # Answers of a call that takes events, and was not refused.
@@ -111,9 +118,23 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
     if is_missing(check):
         # However the case looked for it.
         yield "missing", call, names_expected(check)
+    if attempt.page_call in _QUEUES and _ANOTHER_CAME.match(check.seen):
+        # One queue has all events, whichever of its calls the page is about.
+        yield "order", NUMBER.sub("", check.seen)
+    if check.expected == (_ASYNC,) and check.seen.endswith(" about something else"):
+        # One place tells of objects of one kind, whichever call led to the event.
+        yield "about", attempt.page_call.split("_")[1]
+    if check.compared == "psp_flags" or _OTHER_MAKER.match(check.seen):
+        # A point that has lost its flag tells the other one, and works by it.
+        yield "flag of a point", attempt.page_call
+    if _is_undue_notice(check, culprit):
+        # However the case looked for it.
+        yield "noticed", attempt.page_call
     if ASLEEP.match(check.seen) and last:
         # That call had to end the wait, whatever page the case is of.
         yield "asleep", last.name
+        if waits_for_async(attempt):
+            yield "missing", last.name, (_ASYNC.partition(" ")[0],)
     if UNWRITTEN.match(check.seen):
         yield "unwritten", call
     if _AGENTS_DATA.match(check.seen):
@@ -197,12 +218,30 @@ def came_undue(attempt: Attempt, check: Check) -> bool:
     return check.seen == SUCCESS and check.expected == (NOTHING_TAKEN[call.name],)
 
 
+def _is_undue_notice(check: Check, call: Call | None) -> bool:
+    """Whether a CNO was notified where it was not to be: a wait on it was answered or ended, or its
+    agent was called too often.
+    """
+    if call is not None and call.name == "dat_cno_wait":
+        return check.seen == SUCCESS and check.expected == ("DAT_QUEUE_EMPTY",)
+    if check.compared == "calls_seen":
+        return check.seen.isdigit() and all(
+            number.isdigit() and int(number) < int(check.seen) for number in check.expected
+        )
+    return _WOKEN.match(check.seen) is not None and check.expected == (_WAITING,)
+
+
 def is_missing_completion(check: Check) -> bool:
     return check.expected in _COMPLETIONS and check.seen.startswith("no event")
 
 
 def is_missing_async(check: Check) -> bool:
     return check.expected == (_ASYNC,) and check.seen.startswith("no event")
+
+
+def waits_for_async(attempt: Attempt) -> bool:
+    """Whether a thread waits for an asynchronous event still."""
+    return any(("evd_handle", "async_evd") in call.args for call in attempt.waiting)
 
 
 def is_missing(check: Check) -> bool:

@@ -52,6 +52,17 @@ def peer_crashed_in(attempt: Attempt) -> str:
     return crashed[1] if crashed else ""
 
 
+def held_by_wait(attempt: Attempt) -> list[tuple[str, str]]:
+    """The waits of threads that did not come back, each with the calls that had no end for it: the
+    one that the case ended in, or those of teardown.
+    """
+    ends = {trouble.call for trouble in attempt.teardown if trouble.what == "timeout"}
+    if attempt.verdict is Verdict.TIMEOUT and attempt.pending:
+        ends = {attempt.pending}
+    waits = {call.name for call in attempt.waiting} if ends else set()
+    return sorted((wait, call) for wait in waits for call in ends)
+
+
 def crashed_beside(attempt: Attempt) -> bool:
     """Whether a thread of the provider's own crashed, beside the calls of the case."""
     crash = attempt.crash if attempt.verdict is Verdict.CRASH else None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from results.causes.blocked import keys_of_blocked
 from results.causes.checks import came_undue, keys_of_check, what_of_event
 from results.causes.connections import origin_of
-from results.causes.crash_hang import key_of_crash, key_of_hang
+from results.causes.crash_hang import held_by_wait, key_of_crash, key_of_hang
 from results.causes.handles import made_nothing
 from results.causes.keys import Key
 from results.causes.shown import last_call
@@ -44,6 +44,8 @@ def keys_of(attempt: Attempt, harmless: Collection[str], broken: Collection[str]
         call = attempt.deviating_call
         what = what_of_event(attempt.deviation)
         yield "model", attempt.deviates_from, call.name if call else "", what
+    if attempt.verdict is Verdict.FAIL and (changed := attempt.refusals_deviation):
+        yield "refusal", attempt.page_call, *changed.told
     if attempt.verdict is Verdict.FAIL and check is None and attempt.deviation:
         # The model found it, where the case looked at nothing.
         yield "told", *attempt.deviation.told
@@ -60,6 +62,8 @@ def keys_of(attempt: Attempt, harmless: Collection[str], broken: Collection[str]
     last = last_call(attempt)
     # What a case is blocked by is known by the clause that promises it.
     yield "clause", attempt.case
+    for held in held_by_wait(attempt):
+        yield "held", *held
     if attempt.verdict is Verdict.CRASH:
         yield key_of_crash(attempt)
     elif attempt.verdict is Verdict.TIMEOUT:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Calls that were granted the end of a use, and left what was used in use."""
+"""Calls that left an object in use: those granted the end of that, and refused creates."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,14 +16,18 @@ _FREE = "_free"
 _GIVES = ("_bind", "_connect", "_accept")
 # These give an object another one in place of what it has.
 _REPLACES = ("dat_ep_modify", "dat_evd_modify_cno")
+# What an RMR is bound to, in place of what it was bound to.
+_BIND = "dat_rmr_bind"
+_BOUND = re.compile(r"lmr_context=(\w+(?:#\d+)?)")
 _HANDLE = re.compile(r"(\w+_handle)=(\w+(?:#\d+)?)")
 
 
 def keeper_of(attempt: Attempt) -> str:
     """The call that was granted before, if a case found what that call ended the use of still in
     use: a qualifier, or an object that was refused its own free. It is the free of what used it, or
-    the change that gave its user another one. Empty where another object may use it, and where
-    calls of several kinds ended that.
+    the change that gave its user another one. An object that nothing was made with is kept by the
+    calls that were refused with it. Empty where another object may use it, and where calls of
+    several kinds ended that.
     """
     refused = _refused(attempt)
     if refused is None:
@@ -35,12 +39,13 @@ def keeper_of(attempt: Attempt) -> str:
         users = _of_qualifier(granted, dict(refused.args).get("conn_qual", ""))
         ends = [frees.get(user, "") for user in users]
     elif refused.ret == _IN_USE and refused.name.endswith(_FREE):
-        ends = _ends_of_use(granted, object_of(refused), frees)
+        used = object_of(refused)
+        ends = _ends_of_use(granted, used, frees) or _refused_with(before, used)
     else:
         return ""
     if not ends or not all(ends):
         return ""
-    if attempt.page_call in ends:
+    if attempt.page_call in (*ends, *_refused_with(before, object_of(refused))):
         return attempt.page_call
     return ends[0] if len({*ends}) == 1 else ""
 
@@ -75,7 +80,7 @@ def _ends_of_use(granted: Sequence[Call], used: str, frees: Mapping[str, str]) -
         return []
     users: dict[tuple[str, str], str] = {}
     for call in granted:
-        replaces = call.name in _REPLACES
+        replaces = call.name in _REPLACES or call.name == _BIND
         if call.name.endswith(_GIVES) and used in dict(call.args).values():
             return []
         if not replaces and not call.name.endswith(MAKING):
@@ -89,10 +94,18 @@ def _ends_of_use(granted: Sequence[Call], used: str, frees: Mapping[str, str]) -
     return [end or frees.get(user, "") for (user, _), end in users.items()]
 
 
+def _refused_with(before: Sequence[Call], used: str) -> list[str]:
+    """The calls that were refused an object of their own that was to use this one."""
+    makes = (call for call in before if call.name.endswith(MAKING) and call.ret != SUCCESS)
+    return [call.name for call in makes if used in dict(call.args).values()]
+
+
 def _given(call: Call) -> Iterator[tuple[str, str]]:
     """What a call gives its object, by the role that it has there."""
     args = dict(call.args)
     mask = args.get("ep_param_mask")
+    if call.name == _BIND and (bound := _BOUND.search(args.get("lmr_triplet", ""))):
+        yield "lmr_handle", bound[1]
     for name, value in call.args:
         if mask is None:
             yield name.replace("_completion", ""), value

@@ -40,6 +40,10 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict | None:
 # What one call alone tells: whichever page looks at it.
 _TOLD_BY = {"more": "dat_evd_wait"}
 _WORD = re.compile(r"\w+")
+# What a check says of an event with another object than its own.
+_OF_ANOTHER = " about something else"
+# Calls that change nothing.
+_LOOKING = ("_query", "_get_status")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,16 @@ class Attempt:
         return any(c.unfinished and c.who == "case" and not c.teardown for c in self.calls)
 
     @property
+    def waiting(self) -> tuple[Call, ...]:
+        """The waits of its threads that did not come back, but for a call that had no end."""
+        return tuple(
+            call
+            for call in self.calls
+            if call.unfinished and call.who == "case" and not call.teardown
+            if call.name.endswith("_wait") and call.name != self.pending
+        )
+
+    @property
     def hung(self) -> Stack | None:
         """The stack of the thread that had no end: the one in the call that did not return."""
         if self.verdict is not Verdict.TIMEOUT and not self.blocked:
@@ -170,6 +184,33 @@ class Attempt:
         # The same call may have told the same value wrongly again.
         again = last is not None and last.name == said.call and last.ret == "DAT_SUCCESS"
         return said if last and (again or last.n == self.deviating) else None
+
+    @property
+    def refusals_deviation(self) -> Trouble | None:
+        """The deviation of a query, if the last call on its object was the page's, and was refused:
+        the refusal has changed the object.
+        """
+        call = self.deviating_call
+        if call is None or not call.name.endswith(_LOOKING) or not call.args:
+            return None
+        before = [
+            other
+            for other in self.calls
+            if other.who == "case" and other.n < call.n and other.args[:1] == call.args[:1]
+            if not other.name.endswith(_LOOKING)
+        ]
+        last = before[-1] if before else None
+        refused = last is not None and last.name == self.page_call and last.ret != "DAT_SUCCESS"
+        return self.deviation if refused else None
+
+    @property
+    def events_deviation(self) -> Trouble | None:
+        """The deviation of the wait right before a check of an event that has another object."""
+        check, call = self.failed_check, self.deviating_call
+        if check is None or call is None or not check.seen.endswith(_OF_ANOTHER):
+            return None
+        own = [c.n for c in self.calls if c.who == "case" and c.n <= check.after_call]
+        return self.deviation if own and call.n == max(own) else None
 
     @property
     def culprits_deviation(self) -> Trouble | None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What broke beside the clauses, and what of it no case shows."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -89,6 +90,29 @@ def blockers(cases: Iterable[Case]) -> Counter[str]:
     return found
 
 
+_IN_USE = "DAT_INVALID_STATE"
+# A state that a call told, and that it must not have told.
+_STATE = re.compile(r"tells (DAT_EP_STATE_\w+), not ")
+
+
+def _states_of(attempt: Attempt) -> Iterator[str]:
+    """The wrong states of EPs that a failed case saw, by its check and by the model."""
+    check, said = attempt.failed_check, attempt.deviation
+    if check is not None and check.seen.startswith("DAT_EP_STATE_"):
+        yield check.seen
+    if said is not None and (told := _STATE.match(said.saw)):
+        yield told[1]
+
+
+def _sees_use(attempt: Attempt) -> bool:
+    """Whether a case failed since the close of its IA was refused, in which all was freed."""
+    check, call = attempt.failed_check, attempt.culprit
+    if attempt.verdict is not Verdict.FAIL or check is None or call is None:
+        return False
+    wanted = check.expected == ("DAT_SUCCESS",) and check.seen.startswith(_IN_USE)
+    return wanted and call.name == "dat_ia_close"
+
+
 class _Shown:
     """What the verdicts of cases show, so that it is no finding of its own."""
 
@@ -101,8 +125,15 @@ class _Shown:
         self._broken = {id_ for case in findings for id_ in (case.id, case.id.rpartition("/")[0])}
         checked = (each.checked_deviation for each in failed if each.deviation)
         ended = (a.deviation for a in blocked if a.deviation and a.deviation.call == a.blocked)
-        self._told = {deviation.told for deviation in (*checked, *ended) if deviation}
+        behind = (
+            a.refusals_deviation or a.events_deviation for a in failed if a.verdict is Verdict.FAIL
+        )
+        self._told = {deviation.told for deviation in (*checked, *ended, *behind) if deviation}
         culprits = (each.culprits_deviation for each in failed if each.deviation)
+        # The pages whose call leaves something in use, by a case of them.
+        self._keeping = {a.page_call for a in failed if _sees_use(a)}
+        # The wrong states that cases saw, by the page: their call has left an object in them.
+        self._left = {(a.page_call, state) for a in failed for state in _states_of(a)}
         # A wrong answer that names no value has one reason, whichever of its values a check is of.
         self._whole = {
             (each.clause, each.call) for each in culprits if each and not each.names_value
@@ -143,7 +174,12 @@ class _Shown:
             whole = not trouble.names_value and (trouble.clause, trouble.call) in self._whole
             refused = trouble.what == "refused" and (trouble.call, trouble.saw) in self._refused
             unasked = trouble.what == UNASKED and self._shows_unasked(trouble)
-            if not (self.tells(trouble) or whole or refused or unasked):
+            left = self._shows_state(trouble, attempt) or (
+                trouble.what == "refused"
+                and trouble.saw.startswith(_IN_USE)
+                and attempt.page_call in self._keeping
+            )
+            if not (self.tells(trouble) or whole or refused or unasked or left):
                 yield trouble
 
     def _troubles(self, attempt: Attempt) -> Iterator[Trouble]:
@@ -152,14 +188,26 @@ class _Shown:
         """
         if not attempt.teardown and not attempt.beside:
             return
-        refused = [trouble for trouble in attempt.teardown if trouble.refuses]
+        teardown = attempt.teardown
+        if attempt.verdict in NOT_KEPT and attempt.waiting:
+            # A free has no end while the thread waits that the case found asleep.
+            teardown = tuple(trouble for trouble in teardown if trouble.what != "timeout")
+        refused = [trouble for trouble in teardown if trouble.refuses]
         calls = attempt.calls if self._in_vain else ()
         in_vain = any(call.name in self._in_vain and call.ret == "DAT_SUCCESS" for call in calls)
         # Of refusals in teardown the first one is a finding, unless a call before it is to blame.
         own = {trouble.key for trouble in refused[:1] if not in_vain}
         told = {trouble.by for trouble in refused}
-        yield from (t for t in attempt.teardown if not t.refuses or t.key in own)
+        yield from (t for t in teardown if not t.refuses or t.key in own)
         yield from (t for t in attempt.beside if not t.refuses or not (in_vain or t.by in told))
+
+    def _shows_state(self, trouble: Trouble, attempt: Attempt) -> bool:
+        """Whether a call tells a wrong state that another case saw, behind the same call."""
+        told = _STATE.match(trouble.saw)
+        pages = {page for page, state in self._left if told and state == told[1]}
+        return bool(pages) and any(
+            call.name in pages and call.ret == "DAT_SUCCESS" for call in attempt.calls
+        )
 
     def _shows_unasked(self, trouble: Trouble) -> bool:
         """Whether a case shows that the call gave the probe no answer. One that returned fails

@@ -10,7 +10,14 @@ from reports.render import render
 from results.causes.advice import advice
 from results.causes.grouping import causes, unknown_causes
 from results.model.load import load
-from tests.reports.causes.cause_records import blocked, by_condition, failing, groups, refused
+from tests.reports.causes.cause_records import (
+    blocked,
+    by_condition,
+    deviating,
+    failing,
+    groups,
+    refused,
+)
 from tests.reports.html_page import Page
 from tests.reports.synthetic_run import Record, SyntheticRun, call, check
 
@@ -480,3 +487,91 @@ def test_a_step_that_waits_in_vain_is_of_the_cause_of_its_call(
     run.case("step", "BLOCKED", **step | {"calls": [made], "checks": [told]})
     (found,) = causes(load(run.write(tmp_path)))
     assert (len(found.cases), len(found.blocked)) == (1, 1)
+
+
+def noticed(text: str, expected: str, seen: str, line: int) -> Record:
+    """What a case of dat_evd_disable leaves that found a notice where there was to be none."""
+    told = check(text, ok=False, expected=[expected], seen=seen, line=line, calls=2)
+    calls = [call(1, "dat_evd_disable"), call(2, "dat_cno_wait", ret=seen.split()[0])]
+    return {"calls": calls, "checks": [told]}
+
+
+@pytest.mark.parametrize(("calls", "wanted"), [("1", 3), ("0", 2)])
+def test_a_notice_that_was_not_due_is_one_cause(tmp_path: Path, calls: str, wanted: int) -> None:
+    """However it was looked for; an agent that was called too seldom is another cause."""
+    waits = "a thread that waits in its call"
+    due = "0" if calls == "1" else "1"
+    run = SyntheticRun(modes=(1,))
+    for number, left in enumerate(
+        (
+            noticed("dat_cno_wait(cno)", "DAT_QUEUE_EMPTY", "DAT_SUCCESS", 10),
+            noticed("waiter still waits", waits, "it returned DAT_SUCCESS after 9 us", 20),
+            noticed(f"calls_seen(t, agent) == {due}", due, calls, 30),
+        )
+    ):
+        run.case(f"evd_disable/{number}", "FAIL", {"page": "dat_evd_disable"}, **left)
+    widest, *_ = causes(load(run.write(tmp_path)))
+    assert len(widest.cases) == wanted
+
+
+def test_a_thread_that_waits_for_an_asynchronous_event_misses_it(tmp_path: Path) -> None:
+    event = "an asynchronous event about the object"
+    wait = call(1, "dat_evd_wait", ("evd_handle", "async_evd"), unfinished=True)
+    sleeps = asleep("dat_srq_set_lw", 20)
+    sleeps["calls"] = [wait, call(2, "dat_srq_set_lw")]
+    sleeps["checks"][0]["calls"] = 2
+    polls = failing("dat_srq_set_lw", 10, "no event within 9 ms", text="event", expected=[event])
+    assert groups(tmp_path, ("FAIL", polls), ("FAIL", sleeps)) == [["0", "1"]]
+
+
+@pytest.mark.parametrize(
+    ("page", "extents"), [("evd_wait", ["2 clauses"]), ("evd_resize", ["1 clause", "1 clause"])]
+)
+def test_events_out_of_order_are_of_one_queue(
+    tmp_path: Path, page: str, extents: list[str]
+) -> None:
+    run = SyntheticRun(modes=(1,))
+    for name, line in (("evd_post_se", 10), (page, 20)):
+        seen = f"software event {line} came, and {line - 1} not before it"
+        left = failing(f"dat_{name}", line, seen, text="in order", expected=["in order"])
+        run.case(f"{name}/in_order", "FAIL", {"page": f"dat_{name}"}, **left)
+    assert [cause.extent for cause in causes(load(run.write(tmp_path)))] == extents
+
+
+def test_asynchronous_events_of_another_object_are_one_cause(tmp_path: Path) -> None:
+    """What the model says of such an event where a case is kept is no finding of its own."""
+    page = {"page": "dat_ep_set_watermark"}
+    why = "case call 2, dat_evd_wait: an event of srq#1, which has no mark [srq_set_lw/none]"
+    said = deviating("srq_set_lw/none") | {"why": why, "n": 2}
+    calls = [call(1, "dat_ep_set_watermark"), call(2, "dat_evd_wait")]
+    run = SyntheticRun(modes=(1,))
+    for line in (10, 20):
+        seen = "DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR about something else"
+        expected = ["an asynchronous event about the object"]
+        told = check("an event", ok=False, expected=expected, seen=seen, line=line, calls=2)
+        run.case(f"soft/{line}", "FAIL", page, calls=calls, checks=[told], oracle=said)
+    run.case("kept", "PASS", page, calls=calls, oracle=said, breaks="srq_set_lw/none")
+    loaded = load(run.write(tmp_path))
+    assert [cause.extent for cause in causes(loaded)] == ["2 clauses"]
+    assert not loaded.breakages
+
+
+@pytest.mark.parametrize(("page", "findings"), [("dat_cr_reject", 0), ("dat_cr_accept", 1)])
+def test_what_a_call_leaves_in_use_is_in_use_in_teardown(
+    tmp_path: Path, page: str, findings: int
+) -> None:
+    told = check("dat_ia_close(ia)", ok=False, expected=["DAT_SUCCESS"], seen="DAT_INVALID_STATE")
+    calls = [call(1, "dat_ia_close", ret="DAT_INVALID_STATE")]
+    teardown = [{"call": "dat_evd_free", "what": "refused", "saw": "DAT_INVALID_STATE"}]
+    run = SyntheticRun(modes=(1,))
+    run.case("closes", "FAIL", {"page": "dat_cr_reject"}, calls=calls, checks=[told])
+    run.case("kept", "PASS", {"page": page}, teardown=teardown)
+    assert len(load(run.write(tmp_path)).breakages) == findings
+
+
+def test_a_point_without_its_flag_is_one_cause(tmp_path: Path) -> None:
+    makes = "who makes the EP is not what the flag says"
+    made = failing("dat_psp_create", 10, makes, text="made", expected=["made"])
+    text = "param.psp_flags == flags"
+    told = failing("dat_psp_create", 20, "DAT_PSP_CONSUMER_FLAG", text=text, expected=["1"])
+    assert groups(tmp_path, ("FAIL", made), ("FAIL", told)) == [["0", "1"]]

@@ -67,6 +67,23 @@ def test_waits_without_a_timeout_that_have_no_end(
     assert [cause.extent for cause in causes(load(run.write(tmp_path)))] == extents
 
 
+@pytest.mark.parametrize(("held", "extents"), [("dat_ia_close", 1), ("dat_evd_free", 2)])
+def test_a_thread_that_waits_still_holds_a_close(tmp_path: Path, held: str, extents: int) -> None:
+    """One case finds it asleep, and frees in vain; another one ends in that free."""
+    wait = call(1, "dat_cno_wait", unfinished=True)
+    told = check("waiter returns", ok=False, expected=["the return of its call"], calls=2)
+    teardown = [{"call": held, "what": "timeout", "saw": "no end after 1000 ms"}]
+    run = SyntheticRun(modes=(1,))
+    asleep = {"calls": [wait, call(2, "dat_evd_free")], "checks": [told | {"seen": "it waits"}]}
+    run.case("cno_wait/all", "FAIL", {"page": "dat_cno_wait"}, **asleep, teardown=teardown)
+    closes = {"calls": [wait, call(2, "dat_ia_close", unfinished=True)], "pending": "dat_ia_close"}
+    run.case("ia_close/waiter", "TIMEOUT", {"page": "dat_ia_close"}, **closes, reason="no end")
+    loaded = load(run.write(tmp_path))
+    assert len(causes(loaded)) == extents
+    # The free had no end for the thread that waits.
+    assert not loaded.breakages
+
+
 def test_crashes_by_their_function(tmp_path: Path) -> None:
     found = groups(
         tmp_path,

@@ -222,3 +222,33 @@ def test_two_things_that_are_wrong_of_events_are_two_causes(tmp_path: Path) -> N
     run.case("three", "FAIL", **left("dat_ep_create", 3, "of ep#7: the length is 2, not 3"))
     found = sorted(cause.extent for cause in causes(load(run.write(tmp_path))))
     assert found == ["1 clause", "2 clauses"]
+
+
+@pytest.mark.parametrize(
+    ("ret", "extents", "beside"),
+    [
+        ("DAT_PRIVILEGES_VIOLATION", ["2 clauses"], 0),
+        # It was granted, and two cases see what it has changed.
+        ("DAT_SUCCESS", ["1 clause", "1 clause"], 1),
+    ],
+)
+def test_what_a_refusal_has_changed_is_one_cause(
+    tmp_path: Path, ret: str, extents: list[str], beside: int
+) -> None:
+    """A query tells it, and one case looks at another thing; a third one is kept."""
+    page = {"page": "dat_srq_post_recv"}
+    why = "case call 2, dat_srq_query: outstanding_dto_count is 5, not 4 [srq_query/field]"
+    said = deviating("srq_query/field") | {"why": why, "n": 2}
+    srq = ("srq_handle", "srq#1")
+    calls = [call(1, "dat_srq_post_recv", srq, ret=ret), call(2, "dat_srq_query", srq)]
+    run = SyntheticRun(modes=(1,))
+    counted = check("dto_count == 4", ok=False, expected=["4"], seen="5", calls=2, line=10)
+    run.case("srq_post_recv/n", "FAIL", page, calls=calls, checks=[counted], oracle=said)
+    full = [*calls, call(3, "dat_srq_post_recv", srq, ret="DAT_INSUFFICIENT_RESOURCES")]
+    text, seen = "dat_srq_post_recv(srq)", "DAT_INSUFFICIENT_RESOURCES"
+    refusal = check(text, ok=False, expected=["DAT_SUCCESS"], seen=seen, calls=3, line=20)
+    run.case("srq_post_recv/room", "FAIL", page, calls=full, checks=[refusal], oracle=said)
+    run.case("srq_post_recv/kept", "PASS", page, calls=calls, oracle=said, breaks="srq_query/field")
+    loaded = load(run.write(tmp_path))
+    assert [cause.extent for cause in causes(loaded)] == extents
+    assert len(loaded.breakages) == beside

@@ -4,6 +4,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from results.causes.grouping import causes
 from results.model.load import load
 from tests.reports.causes.cause_records import blocked, deviating, failing
@@ -55,6 +57,19 @@ def test_a_state_of_another_page_joins_nothing(tmp_path: Path) -> None:
     other = refused_by("DAT_EP_STATE_RESERVED")
     run.case("refused", "FAIL", {"page": "dat_cr_reject"}, **other)
     assert len(causes(load(run.write(tmp_path)))) == 2
+
+
+@pytest.mark.parametrize(("name", "findings"), [("dat_rsp_free", 0), ("dat_ep_free", 1)])
+def test_a_state_that_a_kept_case_met_is_shown_by_the_page_of_the_call(
+    tmp_path: Path, name: str, findings: int
+) -> None:
+    reserved = "DAT_EP_STATE_RESERVED"
+    run = SyntheticRun(modes=(1,))
+    run.case("seen", "FAIL", FREE, **state_seen(reserved) | {"oracle": None})
+    calls = [call(1, "dat_ep_get_status"), call(2, name)]
+    breaks = "ep_get_status/in_state"
+    run.case("kept", "PASS", FREE, calls=calls, **tells(reserved), breaks=breaks)
+    assert len(load(run.write(tmp_path)).breakages) == findings
 
 
 def bound(length: int, **told: Any) -> Record:

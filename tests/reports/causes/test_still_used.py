@@ -100,6 +100,28 @@ def test_a_zone_that_others_may_use_is_of_its_own_free(tmp_path: Path, more: lis
     assert cause.name.startswith("dat_pz_free: ")
 
 
+def refuses(n: int, name: str, zone: str) -> Record:
+    args = ("ia_handle", "ia"), ("pz_handle", zone)
+    return call(n, name, *args, ret="DAT_INVALID_PARAMETER")
+
+
+@pytest.mark.parametrize(
+    ("zone", "name"),
+    # The second one is of another zone.
+    [("pz#1", "dat_srq_create, seen in dat_pz_free: "), ("pz#2", "dat_pz_free: ")],
+)
+def test_what_a_refused_create_keeps_is_of_it(tmp_path: Path, zone: str, name: str) -> None:
+    left = zone_in_use(refuses(1, "dat_srq_create", zone))
+    (cause,) = found(tmp_path, srq_create=left, pz_free=left)
+    assert cause.name.startswith(name)
+
+
+def test_refused_creates_of_two_kinds_are_named_both(tmp_path: Path) -> None:
+    srq, lmr = (zone_in_use(refuses(1, f"dat_{name}_create", "pz#1")) for name in ("srq", "lmr"))
+    (cause,) = found(tmp_path, srq_create=srq, lmr_create=lmr)
+    assert cause.name.startswith("dat_srq_create, dat_lmr_create, seen in dat_pz_free: ")
+
+
 def gives(n: int, evd: str, cno: str) -> Record:
     return call(n, "dat_evd_modify_cno", ("evd_handle", evd), ("cno_handle", cno))
 
@@ -155,3 +177,29 @@ def test_what_a_change_takes_from_its_object_is_of_the_change(
 ) -> None:
     (cause,) = found(tmp_path, cno_free=cno_in_use(*calls))
     assert cause.behind == behind
+
+
+def binds(n: int, rmr: str, lmr: str) -> Record:
+    """A bind of the RMR to a segment of the LMR."""
+    segment = f"{{lmr_context={lmr}, virtual_address={lmr}+0, segment_length=64}}"
+    return call(n, "dat_rmr_bind", ("rmr_handle", rmr), ("lmr_triplet", segment))
+
+
+@pytest.mark.parametrize(
+    ("calls", "behind"),
+    [
+        ([binds(1, "rmr#1", "lmr#1"), binds(2, "rmr#1", "lmr#2")], "dat_rmr_bind"),
+        ([binds(1, "rmr#1", "lmr#1"), frees(2, "dat_rmr_free", "rmr#1")], "dat_rmr_free"),
+        # It is bound still.
+        ([binds(1, "rmr#1", "lmr#1"), binds(2, "rmr#2", "lmr#2")], ""),
+    ],
+)
+def test_a_region_that_a_bind_leaves_in_use(
+    tmp_path: Path, calls: list[Record], behind: str
+) -> None:
+    ret = "DAT_INVALID_STATE"
+    told = check("dat_lmr_free(...)", ok=False, expected=["DAT_SUCCESS"], seen=ret)
+    freed = frees(9, "dat_lmr_free", "lmr#1", ret)
+    left = {"calls": [*calls, freed], "checks": [told | {"calls": 9}]}
+    (cause,) = found(tmp_path, lmr_free=left)
+    assert cause.name.startswith(f"{behind}, seen in dat_lmr_free" if behind else "dat_lmr_free: ")
