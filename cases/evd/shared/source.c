@@ -287,6 +287,7 @@ void expect_source_state(struct test *t, const struct source *source, struct evd
         expect_does(t, source, state, cno);
         if (!is_in(param.evd_state, state))
                 must_tell_of_new(t, source->kind->flags);
+        must_tell_each_half(t, param.evd_state);
         expect_told(t, cno,
                     (param.evd_state & EVD_ENABLING) ==
                         (state.enabled ? DAT_EVD_STATE_ENABLED : DAT_EVD_STATE_DISABLED),

@@ -23,6 +23,12 @@ void must_tell_of_new(struct test *t, DAT_EVD_FLAGS flags)
                               names_of(DAT_EVD_STATE, param.evd_state));
 }
 
+void must_tell_each_half(struct test *t, DAT_EVD_STATE seen)
+{
+        must_be_told_by_query(t, seen & EVD_ENABLING && seen & EVD_WAITING,
+                              names_of(DAT_EVD_STATE, seen));
+}
+
 bool is_in(DAT_EVD_STATE seen, struct evd_state state)
 {
         return !(seen & DAT_EVD_STATE_DISABLED) == state.enabled &&
@@ -37,8 +43,10 @@ static void must_be_in(struct test *t, const char *call, DAT_EVD_HANDLE evd, str
         bool as_wanted = !(seen & DAT_EVD_STATE_DISABLED) == state.enabled &&
                          (!waiting || !(seen & DAT_EVD_STATE_UNWAITABLE) == state.waitable);
 
-        if (!as_wanted)
+        if (!as_wanted) {
                 must_tell_of_new(t, DAT_EVD_SOFTWARE_FLAG);
+                must_tell_each_half(t, seen);
+        }
         must_that_of(call, as_wanted, "the EVD is in %s", names_of(DAT_EVD_STATE, seen));
 }
 

@@ -38,6 +38,9 @@ void must_be_told_by_query(struct test *t, bool told, const char *instead);
  */
 void must_tell_of_new(struct test *t, DAT_EVD_FLAGS flags);
 
+/* The same, of a state without one of its halves: no call takes that from an EVD. */
+void must_tell_each_half(struct test *t, DAT_EVD_STATE seen);
+
 /* Brings an EVD into this state, which is queried: the case is BLOCKED if it is another. */
 void evd_enter(struct test *t, DAT_EVD_HANDLE evd, struct evd_state state);
 
