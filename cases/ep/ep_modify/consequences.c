@@ -91,6 +91,8 @@ CASE(ep_modify, pz_with_posted_receive)
         ret = expect_may(ep_modify(&change), DAT_SUCCESS, DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
         if (!dat_is(ret, DAT_SUCCESS)) {
                 expect_ep_kept(t, change.ep, &change.before, 0);
+                expect(dat_pz_free(change.asked.pz_handle), DAT_SUCCESS);
+                disown(t, change.asked.pz_handle);
                 return;
         }
         peer_send(expect_connect(change.ep), .length = MESSAGE);
