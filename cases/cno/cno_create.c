@@ -254,6 +254,31 @@ CASE(cno_create, agent_after_its_call)
         expect_ses(t, evd, 0, 5);
 }
 
+static const struct datum {
+        const char *id;
+        uintptr_t value;
+} data[] = {
+    {"null", 0},
+    {"one", 1},
+    {"all_bits", UINTPTR_MAX},
+};
+
+FAMILY(cno_create, agent_data, data)
+{
+        DAT_PVOID value = (DAT_PVOID)row->value; /* NOLINT(performance-no-int-to-ptr) */
+        struct agent *agent = agent_with(t, value);
+        DAT_CNO_HANDLE cno = created(t, ia(t), agent);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+
+        expect_agent(t, cno, agent);
+        post_ses(t, evd, 0, 1);
+
+        expect_called(t, agent, evd);
+        expect_uncalled(t, agent);
+        expect_notified(t, cno, evd);
+        expect_ses(t, evd, 0, 1);
+}
+
 CASE(cno_create, own_agents)
 {
         struct agent *agents[] = {agent_new(t), agent_new(t), agent_new(t)};

@@ -327,6 +327,24 @@ CASE(cno_wait, each_evd_wakes)
         }
 }
 
+/* The EVD is made with the CNO that a thread waits on, which had none. */
+CASE(cno_wait, evd_made_meanwhile)
+{
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
+                struct source source;
+
+                expect_wait(waiter);
+                source = source_feeding(t, kind, cno);
+                expect_asleep(waiter);
+                source_bring(t, &source, 0, 1);
+
+                expect_told(t, waiter, source.evd);
+                expect_source_events(t, &source, 0, 1);
+        }
+}
+
 CASE(cno_wait, several_evds_at_once)
 {
         DAT_CNO_HANDLE cno = cno_new(t);
@@ -384,6 +402,7 @@ static const struct patience {
     {"one_millisecond", 1000, true},
     {"forty_milliseconds", 40000, true},
     {"a_third_of_a_second", 333333, true},
+    {"over_a_second", 1234567, true},
     {"none_without_evds", 0, false},
     {"forty_milliseconds_without_evds", 40000, false},
 };
@@ -413,6 +432,39 @@ FAMILY(cno_wait, time_out, patiences)
         }
         for (int turn = 0; turn < (row->us > SHORT_US ? 1 : SHORT_TURNS); turn++)
                 expect_time_out(t, cno, row->us);
+}
+
+#define PATIENCE_US 400000 /* longer than the time between two events */
+
+/* Events of a disabled EVD come within the wait, at intervals below the timeout. */
+CASE(cno_wait, time_out_among_unheard)
+{
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source source = source_feeding(t, kind, cno);
+                struct waiter *waiter;
+                unsigned int brought = 0;
+                bool in_time = false;
+                struct woken woken;
+
+                must(dat_evd_disable(source.evd));
+                waiter = wait_on_cno(t, cno, PATIENCE_US);
+                expect_wait(waiter);
+                while (brought < SE_QLEN && is_waiting(waiter)) {
+                        source_bring(t, &source, brought++, 1);
+                        settle(t);
+                        in_time |= is_waiting(waiter);
+                }
+
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_QUEUE_EMPTY);
+                expect_that(woken.evd == DAT_HANDLE_NULL, "a time-out names an EVD");
+                expect_that(woken.us >= PATIENCE_US && woken.us < PATIENCE_US + event_timeout(t),
+                            "back after %llu us, of %d", (unsigned long long)woken.us, PATIENCE_US);
+                if (!in_time)
+                        note(t, "a slow host: no event is known to have come within the wait");
+                expect_source_events(t, &source, 0, (int)brought);
+        }
 }
 
 static const struct patience long_ones[] = {
@@ -458,7 +510,8 @@ CASE(cno_wait, time_out_then_event)
 CASE(cno_wait, disabled_evd)
 {
         EACH_SOURCE (kind) {
-                DAT_CNO_HANDLE cno = cno_new(t);
+                struct agent *agent = agent_new(t);
+                DAT_CNO_HANDLE cno = cno_with(t, agent);
                 struct source source = source_feeding(t, kind, cno);
                 DAT_EVD_HANDLE evd = feeding(t, cno);
                 struct waiter *waiter;
@@ -468,6 +521,7 @@ CASE(cno_wait, disabled_evd)
                 expect_wait(waiter);
                 source_bring(t, &source, 0, 3);
                 expect_asleep(waiter);
+                expect_uncalled(t, agent);
                 post_ses(t, evd, 0, 1);
 
                 expect_told(t, waiter, evd);
@@ -501,13 +555,17 @@ CASE(cno_wait, waited_evd)
 
 FAMILY(cno_wait, waited_stream, event_kinds)
 {
+        struct agent *agent = agent_new(t);
         DAT_CNO_HANDLE cno = cno_new(t);
         struct brought brought = feeding_kind(t, row, cno);
         DAT_EVD_HANDLE evd = feeding(t, cno);
-        struct waiter *direct = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
-        struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+        struct waiter *direct;
+        struct waiter *waiter;
         struct woken woken;
 
+        agent_given(t, cno, agent);
+        direct = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
+        waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
         must_wait(direct);
         expect_wait(waiter);
         row->bring(t, &brought);
@@ -515,6 +573,7 @@ FAMILY(cno_wait, waited_stream, event_kinds)
         expect(woken.ret, DAT_SUCCESS);
         expect_brought(t, row, &brought, &woken.event);
         expect_asleep(waiter);
+        expect_uncalled(t, agent);
         post_ses(t, evd, 0, 1);
 
         expect_told(t, waiter, evd);
@@ -682,6 +741,29 @@ CASE(cno_wait, last_evd_freed)
         release(t, evds[2]);
 
         expect_let_go(t, waiter);
+}
+
+/* One EVD has left the CNO before, and one has joined it. */
+CASE(cno_wait, last_evd_of_changed)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_CNO_HANDLE other = cno_new(t);
+        DAT_EVD_HANDLE left = feeding(t, cno);
+        DAT_EVD_HANDLE stays = feeding(t, cno);
+        DAT_EVD_HANDLE joined = feeding(t, other);
+        struct waiter *waiter;
+
+        must(dat_evd_modify_cno(left, other));
+        must(dat_evd_modify_cno(joined, cno));
+        waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+        expect_wait(waiter);
+        release(t, stays);
+        expect_asleep(waiter);
+        release(t, joined);
+
+        expect_let_go(t, waiter);
+        post_ses(t, left, 0, 1);
+        expect_notified(t, other, left);
 }
 
 CASE(cno_wait, all_waiters_let_go)

@@ -189,19 +189,18 @@ CASE(evd_clear_unwaitable, async_evd)
 
 FAMILY(evd_clear_unwaitable, each_stream, event_kinds)
 {
-        struct brought brought = fed_before(t, row, cno_new(t));
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct brought brought = fed_before(t, row, cno);
         struct waiter *waiter;
-        struct woken woken;
 
         must(dat_evd_set_unwaitable(brought.evd));
         expect(dat_evd_clear_unwaitable(brought.evd), DAT_SUCCESS);
         waiter = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
         expect_wait(waiter);
-        row->bring(t, &brought);
+        expect_woken(t, row, &brought, waiter);
 
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_brought(t, row, &brought, &woken.event);
+        make_ready(t, row, &brought, cno);
+        expect_heard(t, row, &brought, cno);
 }
 
 LEGAL(evd_clear_unwaitable)

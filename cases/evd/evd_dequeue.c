@@ -321,6 +321,21 @@ FAMILY(evd_dequeue, while_thread_waits, waitings)
         }
 }
 
+FAMILY(evd_dequeue, while_thread_waits_for_stream, event_kinds)
+{
+        struct brought brought = {.evd = evd_with(t, .qlen = SE_QLEN, .flags = row->flags)};
+        struct waiter *waiter;
+        DAT_EVENT event;
+
+        make_ready(t, row, &brought, DAT_HANDLE_NULL);
+        waiter = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        expect(dat_evd_dequeue(brought.evd, &event), DAT_INVALID_STATE);
+        expect_asleep(waiter);
+
+        expect_woken(t, row, &brought, waiter);
+}
+
 CASE(evd_dequeue, while_thread_waits_elsewhere)
 {
         DAT_EVD_HANDLE other = se_evd(t, DAT_HANDLE_NULL);
@@ -419,9 +434,12 @@ CASE(evd_dequeue, by_threads_in_turn)
 /* The events that one thread took. */
 struct taking {
         DAT_EVD_HANDLE evd;
+        bool waits; /* it calls dat_evd_wait instead, without a timeout */
         uint64_t numbers[EACH];
         unsigned int count;
 };
+
+#define TRIES 1000000 /* calls of a thread, at most */
 
 /* By what an event of either source is known: completions have the cookies of software pointers. */
 static uint64_t number_in(const DAT_EVENT *event)
@@ -431,18 +449,31 @@ static uint64_t number_in(const DAT_EVENT *event)
                    : event->event_data.dto_completion_event_data.user_cookie.as_64;
 }
 
-/* Takes what there is until nothing is; between calls others get the processor. */
+static DAT_RETURN take_one(const struct taking *taking, DAT_EVENT *event)
+{
+        DAT_COUNT more;
+
+        return taking->waits ? dat_evd_wait(taking->evd, 0, 1, event, &more)
+                             : dat_evd_dequeue(taking->evd, event);
+}
+
+/*
+ * Takes what there is until nothing is; between calls others get the processor. Another thread's
+ * wait may be in the way for a moment.
+ */
 static DAT_RETURN take_all(void *arg)
 {
         struct taking *taking = arg;
         DAT_RETURN ret = DAT_SUCCESS;
 
-        while (dat_is(ret, DAT_SUCCESS) && taking->count < EACH) {
+        for (int i = 0; i < TRIES && taking->count < EACH; i++) {
                 DAT_EVENT event;
 
-                ret = dat_evd_dequeue(taking->evd, &event);
+                ret = take_one(taking, &event);
                 if (dat_is(ret, DAT_SUCCESS))
                         taking->numbers[taking->count++] = number_in(&event);
+                else if (!dat_is(ret, DAT_INVALID_STATE))
+                        break;
                 sched_yield();
         }
         return ret;
@@ -466,22 +497,27 @@ static unsigned int taken_by(struct test *t, const struct taking *taking, unsign
         return before;
 }
 
-static void expect_shared_out(struct test *t, const struct source *source, unsigned int rounds)
+/* So many of the threads take the events by dat_evd_wait. */
+static void expect_shared_out(struct test *t, const struct source *source, int waiting,
+                              unsigned int rounds)
 {
         DAT_EVD_HANDLE evd = source->evd;
         struct stress stress = stress_of(t, rounds);
 
         while (stress_round(&stress)) {
-                struct taking takings[THREADS] = {{.evd = evd}, {.evd = evd}, {.evd = evd}};
+                struct taking takings[THREADS];
                 struct racer racers[THREADS];
                 unsigned int seen = 0;
 
-                for (int i = 0; i < THREADS; i++)
+                for (int i = 0; i < THREADS; i++) {
+                        takings[i] = (struct taking){.evd = evd, .waits = i < waiting};
                         racers[i] = (struct racer){.call = take_all, .arg = &takings[i]};
+                }
                 source_fill(t, source, 0, SE_QLEN);
                 stress_met(&stress, race(racers, THREADS));
                 for (int i = 0; i < THREADS; i++) {
-                        expect(racers[i].ret, DAT_SUCCESS, DAT_QUEUE_EMPTY);
+                        expect(racers[i].ret, DAT_SUCCESS,
+                               i < waiting ? DAT_TIMEOUT_EXPIRED : DAT_QUEUE_EMPTY);
                         seen = taken_by(t, &takings[i], seen);
                 }
                 expect_eq(seen, (1U << SE_QLEN) - 1);
@@ -494,7 +530,7 @@ CASE(evd_dequeue, by_threads_at_once, DEADLINE_MS(20000))
 {
         struct source source = source_new(t, &source_kinds[0], DAT_HANDLE_NULL);
 
-        expect_shared_out(t, &source, 200);
+        expect_shared_out(t, &source, 0, 200);
 }
 
 /* Fewer rounds, of which each takes a quiet period: the completions are there when threads race. */
@@ -502,11 +538,19 @@ CASE(evd_dequeue, completions_by_threads_at_once, DEADLINE_MS(20000))
 {
         struct source source = source_new(t, &source_kinds[1], DAT_HANDLE_NULL);
 
-        expect_shared_out(t, &source, 20);
+        expect_shared_out(t, &source, 0, 20);
 }
 
-#define PASSED 64      /* events that one thread posts and another one takes */
-#define TRIES  1000000 /* calls, at most, until then */
+CASE(evd_dequeue, beside_waits, DEADLINE_MS(20000))
+{
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, DAT_HANDLE_NULL);
+
+                expect_shared_out(t, &source, THREADS - 1, 20);
+        }
+}
+
+#define PASSED 64 /* events that one thread posts and another one takes */
 
 struct passing {
         DAT_EVD_HANDLE evd;

@@ -105,10 +105,13 @@ static DAT_RETURN disable(struct test *t, DAT_EVD_HANDLE evd)
 CASE(evd_disable, keeps_direct_waiter)
 {
         EACH_SOURCE (kind) {
-                struct source source = source_in(
-                    t, kind, (struct evd_state){.enabled = true, .waitable = true}, cno_new(t));
+                for (int enabled = 0; enabled < 2; enabled++) {
+                        struct source source = source_in(
+                            t, kind, (struct evd_state){.enabled = enabled, .waitable = true},
+                            cno_new(t));
 
-                expect_waiter_kept(t, &source, disable);
+                        expect_waiter_kept(t, &source, disable);
+                }
         }
 }
 

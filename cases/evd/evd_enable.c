@@ -141,7 +141,8 @@ CASE(evd_enable, keeps_direct_waiter)
 CASE(evd_enable, direct_waiter_first)
 {
         EACH_SOURCE (kind) {
-                DAT_CNO_HANDLE cno = cno_new(t);
+                struct agent *agent = agent_new(t);
+                DAT_CNO_HANDLE cno = cno_with(t, agent);
                 struct source source =
                     source_in(t, kind, (struct evd_state){.waitable = true}, cno);
                 struct waiter *waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 2);
@@ -157,6 +158,7 @@ CASE(evd_enable, direct_waiter_first)
                 woken = expect_awake(waiter);
                 expect(woken.ret, DAT_SUCCESS);
                 expect_no_notice(t, cno);
+                expect_uncalled(t, agent);
                 expect_source_events(t, &source, 1, 1);
                 source_bring(t, &source, 2, 1);
                 expect_notified(t, cno, source.evd);

@@ -96,15 +96,17 @@ CASE(evd_modify_cno, disabled_with_events)
 CASE(evd_modify_cno, former_hears_nothing_more)
 {
         EACH_SOURCE (kind) {
-                DAT_CNO_HANDLE former = cno_new(t);
+                struct agent *agent = agent_new(t);
+                DAT_CNO_HANDLE former = cno_with(t, agent);
                 struct source source = source_in(t, kind, plain, former);
 
                 expect(dat_evd_modify_cno(source.evd, DAT_HANDLE_NULL), DAT_SUCCESS);
-                settle(t);
+                (void)calls_seen(t, agent);
                 forget_notice(former);
                 source_bring(t, &source, 0, 1);
 
                 expect_no_notice(t, former);
+                expect_uncalled(t, agent);
                 expect_source_events(t, &source, 0, 1);
         }
 }
@@ -153,15 +155,18 @@ CASE(evd_modify_cno, to_and_fro)
 CASE(evd_modify_cno, keeps_events)
 {
         EACH_SOURCE (kind) {
-                DAT_CNO_HANDLE cno = cno_new(t);
-                struct source source = source_in(t, kind, plain, cno_new(t));
+                const DAT_CNO_HANDLE cnos[] = {cno_new(t), DAT_HANDLE_NULL};
 
-                source_fill(t, &source, 0, SE_QLEN / 2);
-                expect(dat_evd_modify_cno(source.evd, cno), DAT_SUCCESS);
-                source_fill(t, &source, SE_QLEN / 2, SE_QLEN / 2);
+                for (int i = 0; i < 2; i++) {
+                        struct source source = source_in(t, kind, plain, cno_new(t));
 
-                expect_source_events(t, &source, 0, SE_QLEN);
-                expect_empty(t, source.evd);
+                        source_fill(t, &source, 0, SE_QLEN / 2);
+                        expect(dat_evd_modify_cno(source.evd, cnos[i]), DAT_SUCCESS);
+                        source_fill(t, &source, SE_QLEN / 2, SE_QLEN / 2);
+
+                        expect_source_events(t, &source, 0, SE_QLEN);
+                        expect_empty(t, source.evd);
+                }
         }
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_post_se: each event once, whole and in order, up to the length of the queue. */
 #include "clauses/evd_post_se.h"
+#include "case/limits.h"
+#include "cases/cno/shared/agent.h"
 #include "cases/evd/shared/dispatcher.h"
 #include "cases/evd/shared/state.h"
 
@@ -119,6 +121,7 @@ CASE(evd_post_se, on_this_evd_alone)
         DAT_EVD_HANDLE newer = se_evd(t, DAT_HANDLE_NULL);
         DAT_EVENT event = se_event(0);
 
+        event.evd_handle = older; /* as if it had been taken there */
         expect(dat_evd_post_se(evd, &event), DAT_SUCCESS);
 
         expect_empty(t, older);
@@ -284,10 +287,9 @@ CASE(evd_post_se, full)
                 expect_refused(t, evd, (unsigned int)places + i);
 }
 
-/* In each state of the EVD, all its places take an event, and no more. */
-FAMILY(evd_post_se, full_in_state, evd_states)
+/* All places of the empty EVD take an event, and no more. */
+static void expect_full_at_length(struct test *t, DAT_EVD_HANDLE evd)
 {
-        DAT_EVD_HANDLE evd = evd_in(t, row->state, row->has_cno ? cno_new(t) : DAT_HANDLE_NULL);
         DAT_COUNT places = evd_param(t, evd).evd_qlen;
 
         for (unsigned int i = 0; i < (unsigned int)places; i++) {
@@ -299,6 +301,30 @@ FAMILY(evd_post_se, full_in_state, evd_states)
 
         expect_ses(t, evd, 0, places);
         expect_empty(t, evd);
+}
+
+FAMILY(evd_post_se, full_in_state, evd_states)
+{
+        expect_full_at_length(t,
+                              evd_in(t, row->state, row->has_cno ? cno_new(t) : DAT_HANDLE_NULL));
+}
+
+static const struct length {
+        const char *id;
+        DAT_COUNT places;
+} lengths[] = {
+    {"one", 1},
+    {"two", 2},
+    {"three", 3},
+    {"hundreds", HUNDREDS},
+};
+
+FAMILY(evd_post_se, full_of_length, lengths)
+{
+        DAT_COUNT most = ia_attr(t)->max_evd_qlen;
+
+        expect_full_at_length(t, evd_with(t, .qlen = row->places < most ? row->places : most,
+                                          .flags = DAT_EVD_SOFTWARE_FLAG));
 }
 
 CASE(evd_post_se, full_queues_nothing)
@@ -382,15 +408,20 @@ static const struct number {
 
 FAMILY(evd_post_se, other_event, numbers)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        struct agent *agent = agent_new(t);
+        DAT_CNO_HANDLE cno = cno_with(t, agent);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
         DAT_EVENT event = se_event(0);
         DAT_EVENT good = se_event(1);
 
         event.event_number = row->number;
         expect(dat_evd_post_se(evd, &event), DAT_INVALID_PARAMETER);
 
+        expect_no_notice(t, cno);
+        expect_uncalled(t, agent);
         expect_empty(t, evd);
         expect(dat_evd_post_se(evd, &good), DAT_SUCCESS);
+        expect_notified(t, cno, evd);
         expect_ses(t, evd, 1, 1);
 }
 
@@ -409,7 +440,8 @@ CASE(evd_post_se, same_again)
 
 CASE(evd_post_se, full_triggers_nothing)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
+        struct agent *agent = agent_new(t);
+        DAT_CNO_HANDLE cno = cno_with(t, agent);
         int places;
         DAT_EVD_HANDLE evd = full_evd(t, &places);
 
@@ -418,6 +450,7 @@ CASE(evd_post_se, full_triggers_nothing)
                 expect_refused(t, evd, (unsigned int)places + i);
 
         expect_no_notice(t, cno);
+        expect_uncalled(t, agent);
 }
 
 LEGAL(evd_post_se)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_resize: room as asked for, every event kept, and what is no length. */
 #include "clauses/evd_resize.h"
+#include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
 #include "cases/evd/shared/left_alone.h"
 #include "cases/evd/shared/private_data.h"
@@ -509,6 +510,15 @@ static void expect_untouched(struct test *t, DAT_EVD_HANDLE evd, const DAT_EVD_P
         expect_that(after.cno_handle == before->cno_handle, "the CNO has changed");
 }
 
+/* The EVD is empty, and has room for so many events. */
+static void expect_full_source(struct test *t, const struct source *source, DAT_COUNT count)
+{
+        expect_empty(t, source->evd);
+        expect_source_room(t, source, 0, count);
+        expect_source_events(t, source, 0, count);
+        expect_empty(t, source->evd);
+}
+
 static const struct shortage {
         const char *id;
         DAT_COUNT queued, places;
@@ -536,11 +546,8 @@ FAMILY(evd_resize, below_content, shortages)
 
                 expect_source_events(t, &source, 0, row->queued);
                 expect_empty(t, source.evd);
-                if (dat_is(ret, DAT_INVALID_STATE)) {
-                        expect_source_room(t, &source, 0, before.evd_qlen);
-                        expect_source_events(t, &source, 0, before.evd_qlen);
-                        expect_empty(t, source.evd);
-                }
+                if (dat_is(ret, DAT_INVALID_STATE))
+                        expect_full_source(t, &source, before.evd_qlen);
                 expect_quiet(async_evd(t));
         }
 }
@@ -559,16 +566,19 @@ static const struct length {
 
 FAMILY(evd_resize, negative, negatives)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, cno_new(t));
-        DAT_EVD_PARAM before = evd_param(t, evd);
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, cno_new(t));
+                DAT_EVD_PARAM before = evd_param(t, source.evd);
 
-        post_ses(t, evd, 0, 2);
-        for (int i = 0; i < SEVERAL; i++) {
-                expect(dat_evd_resize(evd, row->places), DAT_INVALID_PARAMETER, DAT_INVALID_STATE);
-                expect_untouched(t, evd, &before);
+                source_fill(t, &source, 0, 2);
+                for (int i = 0; i < SEVERAL; i++) {
+                        expect(dat_evd_resize(source.evd, row->places), DAT_INVALID_PARAMETER,
+                               DAT_INVALID_STATE);
+                        expect_untouched(t, source.evd, &before);
+                }
+                expect_source_events(t, &source, 0, 2);
+                expect_full_source(t, &source, before.evd_qlen);
         }
-        expect_ses(t, evd, 0, 2);
-        expect_room_of(t, evd, before.evd_qlen);
 }
 
 CASE(evd_resize, zero)
@@ -587,25 +597,30 @@ static const struct length excesses[] = {
 
 FAMILY(evd_resize, above_ia_limit, excesses)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, cno_new(t));
-        DAT_EVD_PARAM before = evd_param(t, evd);
         DAT_COUNT limit = ia_attr(t)->max_evd_qlen;
         DAT_COUNT request = row->places ? row->places : limit + (limit < INT_MAX);
-        DAT_RETURN ret;
 
-        post_ses(t, evd, 0, 2);
-        ret = expect_may(dat_evd_resize(evd, request), DAT_INVALID_PARAMETER,
-                         DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS);
-        if (dat_is(ret, DAT_SUCCESS)) {
-                expect_that(places_of(t, evd) >= request, "%d places asked for, %d queried",
-                            request, places_of(t, evd));
-                note(t, "%d places granted, above the IA's own limit of %d", request, limit);
-        } else {
-                expect_untouched(t, evd, &before);
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, cno_new(t));
+                DAT_EVD_PARAM before = evd_param(t, source.evd);
+                DAT_RETURN ret;
+
+                source_fill(t, &source, 0, 2);
+                ret = expect_may(dat_evd_resize(source.evd, request), DAT_INVALID_PARAMETER,
+                                 DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS);
+                if (dat_is(ret, DAT_SUCCESS)) {
+                        expect_that(places_of(t, source.evd) >= request,
+                                    "%d places asked for, %d queried", request,
+                                    places_of(t, source.evd));
+                        note(t, "%d places granted, above the IA's own limit of %d", request,
+                             limit);
+                } else {
+                        expect_untouched(t, source.evd, &before);
+                }
+
+                expect_source_events(t, &source, 0, 2);
+                expect_full_source(t, &source, before.evd_qlen);
         }
-
-        expect_ses(t, evd, 0, 2);
-        expect_room_of(t, evd, before.evd_qlen);
 }
 
 FAMILY(evd_resize, each_stream, event_kinds)
@@ -622,6 +637,7 @@ FAMILY(evd_resize, each_stream, event_kinds)
         }
         expect(dat_evd_resize(evd, more), DAT_SUCCESS);
         expect(dat_evd_resize(evd, 2), DAT_SUCCESS);
+        expect(dat_evd_resize(evd, 1), DAT_INVALID_STATE, DAT_SUCCESS);
 
         for (int i = 0; i < 2; i++) {
                 DAT_EVENT event = expect_dequeued(t, evd);
@@ -629,6 +645,40 @@ FAMILY(evd_resize, each_stream, event_kinds)
                 expect_brought(t, row, &brought[i], &event);
         }
         expect_empty(t, evd);
+}
+
+/* An EVD in use, whose streams report to it and whose CNO tells of them, before and after. */
+FAMILY(evd_resize, stream_goes_on, event_kinds)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct brought brought = fed_before(t, row, cno);
+        struct waiter *waiter;
+
+        expect(dat_evd_resize(brought.evd, places_above(t, brought.evd, 8)), DAT_SUCCESS);
+        expect_heard(t, row, &brought, cno);
+
+        make_ready(t, row, &brought, cno);
+        expect(dat_evd_resize(brought.evd, SE_QLEN), DAT_SUCCESS);
+        waiter = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        expect_woken(t, row, &brought, waiter);
+}
+
+/* It grows before its event comes, and once more with that. */
+CASE(evd_resize, async_evd)
+{
+        DAT_EVD_HANDLE async = async_evd(t);
+        struct armed armed = async_to_come(t);
+        DAT_EVENT event;
+
+        expect(dat_evd_resize(async, places_above(t, async, 8)), DAT_SUCCESS);
+        async_comes(t, &armed);
+        settle(t);
+        expect(dat_evd_resize(async, places_above(t, async, 8)), DAT_SUCCESS);
+
+        event = expect_dequeued(t, async);
+        expect_async_about(&event, armed.queue.srq);
+        expect_empty(t, async);
 }
 
 FAMILY(evd_resize, keeps_state, evd_states)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_set_unwaitable: waits are refused, and events arrive as before. */
 #include "clauses/evd_set_unwaitable.h"
+#include "cases/cno/shared/agent.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
 #include "cases/evd/shared/left_alone.h"
@@ -65,15 +66,21 @@ static const struct queue_row waiters[] = {
 static void expect_waiter_woken(struct test *t, const struct source_kind *kind,
                                 struct evd_state state, const struct queue_row *row)
 {
-        struct source source = source_in(t, kind, state, DAT_HANDLE_NULL);
+        struct agent *agent = agent_new(t);
+        DAT_CNO_HANDLE cno = cno_with(t, agent);
+        struct source source = source_in(t, kind, state, cno);
         struct waiter *waiter;
 
         source_fill(t, &source, 0, row->events);
         waiter = wait_on_evd(t, source.evd, row->timeout, row->threshold);
         must_wait(waiter);
+        (void)calls_seen(t, agent);
+        forget_notices(cno);
         expect(dat_evd_set_unwaitable(source.evd), DAT_SUCCESS);
 
         expect(expect_awake(waiter).ret, DAT_INVALID_STATE);
+        expect_no_notice(t, cno);
+        expect_uncalled(t, agent);
         expect_source_events(t, &source, 0, row->events);
         expect_empty(t, source.evd);
 }

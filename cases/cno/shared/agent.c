@@ -17,6 +17,7 @@ struct agent {
         pthread_mutex_t lock;
         pthread_cond_t changed;
         DAT_AGENT_FUNC function;
+        DAT_PVOID data;
         DAT_RETURN (*makes)(DAT_EVD_HANDLE evd);
         DAT_RETURN returned;
         unsigned int calls;
@@ -31,7 +32,7 @@ static atomic_bool strayed; /* a function was called with data that is not its a
 static struct agent *agent_of(DAT_PVOID instance_data, DAT_AGENT_FUNC by)
 {
         for (unsigned int i = 0; i < agent_count; i++) {
-                if (instance_data == &agents[i] && agents[i].function == by)
+                if (instance_data == agents[i].data && agents[i].function == by)
                         return &agents[i];
         }
         return NULL;
@@ -90,6 +91,7 @@ struct agent *agent_that(struct test *t, DAT_RETURN (*makes)(DAT_EVD_HANDLE evd)
         suite_that(agent_count < AGENTS_MAX, "a case has %d agents", AGENTS_MAX);
         agent = &agents[agent_count];
         agent->function = nth_function(agent_count);
+        agent->data = agent;
         agent->makes = makes;
         pthread_mutex_init(&agent->lock, NULL);
         pthread_condattr_init(&attr);
@@ -105,11 +107,19 @@ struct agent *agent_new(struct test *t)
         return agent_that(t, NULL);
 }
 
+struct agent *agent_with(struct test *t, DAT_PVOID instance_data)
+{
+        struct agent *agent = agent_new(t);
+
+        agent->data = instance_data;
+        return agent;
+}
+
 DAT_OS_WAIT_PROXY_AGENT proxy(struct agent *agent)
 {
         if (!agent)
                 return DAT_OS_WAIT_PROXY_AGENT_NULL;
-        return (DAT_OS_WAIT_PROXY_AGENT){.instance_data = agent,
+        return (DAT_OS_WAIT_PROXY_AGENT){.instance_data = agent->data,
                                          .proxy_agent_func = agent->function};
 }
 

@@ -16,6 +16,9 @@ struct agent *agent_new(struct test *t);
 /* The same, which makes one call of DAT for the EVD of each of its calls. */
 struct agent *agent_that(struct test *t, DAT_RETURN (*makes)(DAT_EVD_HANDLE evd));
 
+/* The same, whose instance data is no pointer to it; no other agent of the case has this. */
+struct agent *agent_with(struct test *t, DAT_PVOID instance_data);
+
 /* The agent as DAT takes it; NULL is DAT_OS_WAIT_PROXY_AGENT_NULL. */
 DAT_OS_WAIT_PROXY_AGENT proxy(struct agent *agent);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_wait: calls that precede the wait. */
+#include "case/ep_attr.h"
 #include "cases/evd/evd_wait/fixtures.h"
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
@@ -81,9 +82,7 @@ FAMILY(evd_wait, cno_after_time_out, too_few)
                 DAT_COUNT more;
 
                 source_fill(t, &source, 0, row->queued);
-                while (
-                    dat_is(dat_cno_wait(cno, 0, &(DAT_EVD_HANDLE){DAT_HANDLE_NULL}), DAT_SUCCESS))
-                        ;
+                forget_notices(cno);
                 expect(waited(source.evd, 1000, row->threshold, &event, &more),
                        DAT_TIMEOUT_EXPIRED);
 
@@ -95,12 +94,15 @@ FAMILY(evd_wait, cno_after_time_out, too_few)
 
 CASE(evd_wait, threshold_of_shrunk_queue)
 {
-        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
+        EACH_SOURCE (kind) {
+                struct source source = source_in(t, kind, plain, DAT_HANDLE_NULL);
 
-        must(dat_evd_resize(evd, 2 * SE_QLEN));
-        must(dat_evd_resize(evd, SE_QLEN));
+                must(dat_evd_resize(source.evd, 2 * SE_QLEN));
+                must(dat_evd_resize(source.evd, SE_QLEN));
+                source.qlen = 0;
 
-        expect_no_wait(t, evd, evd_param(t, evd).evd_qlen + 1);
+                expect_no_wait(t, &source, evd_param(t, source.evd).evd_qlen + 1);
+        }
 }
 
 static void modify_to(struct test *t, DAT_EP_HANDLE ep, DAT_COMPLETION_FLAGS flags, bool request)
@@ -114,6 +116,14 @@ static void modify_to(struct test *t, DAT_EP_HANDLE ep, DAT_COMPLETION_FLAGS fla
                            request ? DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS
                                    : DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS,
                            &param));
+}
+
+static DAT_EP_HANDLE unsignalled_ep(struct test *t, DAT_EVD_HANDLE evd, bool request)
+{
+        DAT_EP_HANDLE ep = request ? ep_with(t, .request_evd = evd) : ep_with(t, .recv_evd = evd);
+
+        modify_to(t, ep, DAT_COMPLETION_UNSIGNALLED_FLAG, request);
+        return ep;
 }
 
 static const struct no_longer {
@@ -130,12 +140,10 @@ static const struct no_longer {
 FAMILY(evd_wait, threshold_after_flags, no_longer)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN);
-        DAT_EP_HANDLE ep =
-            row->request ? ep_with(t, .request_evd = evd) : ep_with(t, .recv_evd = evd);
+        DAT_EP_HANDLE ep = unsignalled_ep(t, evd, row->request);
         DAT_EVENT event;
         DAT_COUNT more;
 
-        modify_to(t, ep, DAT_COMPLETION_UNSIGNALLED_FLAG, row->request);
         if (row->freed)
                 release(t, ep);
         else
@@ -145,13 +153,72 @@ FAMILY(evd_wait, threshold_after_flags, no_longer)
         expect(waited(evd, 0, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
 }
 
+static DAT_EP_HANDLE made_unsignalled(struct test *t, DAT_EVD_HANDLE evd, bool receives,
+                                      bool requests)
+{
+        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
+        struct ep_opts opts = {.attr = &attr};
+
+        if (receives) {
+                opts.recv_evd = evd;
+                attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+        }
+        if (requests) {
+                opts.request_evd = evd;
+                attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+        }
+        return ep_make(t, opts);
+}
+
+/* Two EPs that report to one EVD, all with the same flags (EP-34), of which one may be freed. */
+static const struct sharing {
+        const char *id;
+        bool both_streams;
+        bool freed[2];
+} sharings[] = {
+    {"two_eps", false, {false, false}},
+    {"earlier_freed", false, {true, false}},
+    {"later_freed", false, {false, true}},
+    {"both_streams", true, {false, false}},
+};
+
+FAMILY(evd_wait, threshold_of_shared_evd, sharings)
+{
+        for (int request = 0; request < 2; request++) {
+                DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN);
+                DAT_EP_HANDLE eps[2];
+                DAT_EVENT event;
+                DAT_COUNT more;
+
+                for (int i = 0; i < 2; i++)
+                        eps[i] = made_unsignalled(t, evd, row->both_streams || !request,
+                                                  row->both_streams || request);
+                for (int i = 0; i < 2; i++)
+                        if (row->freed[i])
+                                release(t, eps[i]);
+                expect_one_only(t, evd);
+
+                for (int i = 0; i < 2; i++)
+                        if (!row->freed[i])
+                                release(t, eps[i]);
+                expect(waited(evd, 0, 2, &event, &more), DAT_TIMEOUT_EXPIRED);
+        }
+}
+
 CASE(evd_wait, async_event)
 {
         struct armed armed = async_to_come(t);
-        struct waiter *waiter = wait_on_evd(t, async_evd(t), DAT_TIMEOUT_INFINITE, 1);
+        struct waiter *waiter;
         struct woken woken;
+        DAT_EVENT event;
+        DAT_COUNT more;
 
+        expect(waited(async_evd(t), 1000, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
+        expect_eq(more, 0);
+        waiter = wait_on_evd(t, async_evd(t), DAT_TIMEOUT_INFINITE, 1);
         expect_wait(waiter);
+        expect(waited(async_evd(t), 0, 1, &event, &more), DAT_INVALID_STATE);
+        expect_asleep(waiter);
         async_comes(t, &armed);
 
         woken = expect_awake(waiter);

@@ -46,18 +46,12 @@ FAMILY(evd_wait, wakes, event_kinds)
 {
         struct brought brought = {.evd = evd_with(t, .qlen = SE_QLEN, .flags = row->flags)};
         struct waiter *waiter;
-        struct woken woken;
 
         make_ready(t, row, &brought, DAT_HANDLE_NULL);
         waiter = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
         expect_wait(waiter);
-        row->bring(t, &brought);
 
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_brought(t, row, &brought, &woken.event);
-        expect_eq(woken.more, 0);
-        expect_empty(t, brought.evd);
+        expect_woken(t, row, &brought, waiter);
 }
 
 CASE(evd_wait, within_structure)

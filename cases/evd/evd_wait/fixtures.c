@@ -12,18 +12,29 @@ DAT_RETURN waited(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold, 
         return dat_evd_wait(evd, timeout, threshold, event, more);
 }
 
-void expect_no_wait(struct test *t, DAT_EVD_HANDLE evd, DAT_COUNT threshold)
+void expect_no_wait(struct test *t, const struct source *source, DAT_COUNT threshold)
 {
         struct waiter *waiter;
         DAT_EVENT event;
         DAT_COUNT more;
 
-        post_ses(t, evd, 0, 3);
-        expect(waited(evd, 0, threshold, &event, &more), DAT_INVALID_PARAMETER);
-        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, threshold);
+        source_fill(t, source, 0, 3);
+        expect(waited(source->evd, 0, threshold, &event, &more), DAT_INVALID_PARAMETER);
+        waiter = wait_on_evd(t, source->evd, DAT_TIMEOUT_INFINITE, threshold);
         expect(expect_awake(waiter).ret, DAT_INVALID_PARAMETER);
 
-        expect_ses(t, evd, 0, 3);
-        expect_empty(t, evd);
-        expect_state(t, evd, plain, DAT_HANDLE_NULL);
+        expect_source_events(t, source, 0, 3);
+        expect_empty(t, source->evd);
+        expect_source_state(t, source, plain, DAT_HANDLE_NULL);
+}
+
+void expect_one_only(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        expect_or_note(waited(evd, 0, 2, &event, &more), DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
+        expect_or_note(waited(evd, 0, SE_QLEN, &event, &more), DAT_INVALID_STATE,
+                       DAT_INVALID_PARAMETER);
+        expect(waited(evd, 0, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
 }

@@ -14,7 +14,10 @@ static const struct evd_state plain = {.enabled = true, .waitable = true};
 DAT_RETURN waited(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold, DAT_EVENT *event,
                   DAT_COUNT *more);
 
-/* Refused at once, though what is awaited is there and there is time; nothing is taken. */
-void expect_no_wait(struct test *t, DAT_EVD_HANDLE evd, DAT_COUNT threshold);
+/* Refused at once, though three events are there and there is time; nothing is taken. */
+void expect_no_wait(struct test *t, const struct source *source, DAT_COUNT threshold);
+
+/* On the EVD of an EP whose flags leave waking to the consumer, a wait is for one event. */
+void expect_one_only(struct test *t, DAT_EVD_HANDLE evd);
 
 #endif

@@ -148,7 +148,11 @@ static const struct no_threshold {
 
 FAMILY(evd_wait, no_threshold, no_thresholds)
 {
-        expect_no_wait(t, evd_in(t, plain, DAT_HANDLE_NULL), row->threshold);
+        EACH_SOURCE (kind) {
+                struct source source = source_in(t, kind, plain, DAT_HANDLE_NULL);
+
+                expect_no_wait(t, &source, row->threshold);
+        }
 }
 
 static const struct no_threshold above[] = {
@@ -158,9 +162,13 @@ static const struct no_threshold above[] = {
 
 FAMILY(evd_wait, threshold_above_length, above)
 {
-        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
+        EACH_SOURCE (kind) {
+                struct source source = source_in(t, kind, plain, DAT_HANDLE_NULL);
 
-        expect_no_wait(t, evd, row->threshold ? row->threshold : evd_param(t, evd).evd_qlen + 1);
+                expect_no_wait(t, &source,
+                               row->threshold ? row->threshold
+                                              : evd_param(t, source.evd).evd_qlen + 1);
+        }
 }
 
 CASE(evd_wait, threshold_of_grown_queue)
@@ -177,18 +185,6 @@ CASE(evd_wait, threshold_of_grown_queue)
                 expect_source_event(t, &source, &event, 0);
                 expect_eq(more, 2 * SE_QLEN - 1);
         }
-}
-
-/* On the EVD of an EP whose flags leave waking to the consumer, a wait is for one event. */
-static void expect_one_only(struct test *t, DAT_EVD_HANDLE evd)
-{
-        DAT_EVENT event;
-        DAT_COUNT more;
-
-        expect_or_note(waited(evd, 0, 2, &event, &more), DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
-        expect_or_note(waited(evd, 0, SE_QLEN, &event, &more), DAT_INVALID_STATE,
-                       DAT_INVALID_PARAMETER);
-        expect(waited(evd, 0, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
 }
 
 static DAT_EVD_HANDLE evd_of_recv_flags(struct test *t, DAT_COMPLETION_FLAGS flags)
@@ -251,53 +247,76 @@ static const struct made {
     {"unsignalled_requests", true, DAT_COMPLETION_UNSIGNALLED_FLAG},
 };
 
-/* The EVD of the stream, or that of the other one. */
-static DAT_EVD_HANDLE evd_of_made(struct test *t, const struct made *row, bool other)
+static DAT_EP_ATTR attr_of_made(struct test *t, const struct made *row)
 {
-        DAT_EVD_HANDLE evds[] = {evd_with(t, .qlen = SE_QLEN), evd_with(t, .qlen = SE_QLEN)};
         DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
 
         if (row->request)
                 attr.request_completion_flags = row->flags;
         else
                 attr.recv_completion_flags = row->flags;
-        (void)ep_with(t, .recv_evd = evds[0], .request_evd = evds[1], .attr = &attr);
-        return evds[row->request != other];
+        return attr;
+}
+
+enum evd_of_ep { OF_STREAM, OF_OTHER_STREAM, OF_CONNECTION };
+
+static DAT_EVD_HANDLE evd_of_made(struct test *t, const struct made *row, enum evd_of_ep which)
+{
+        DAT_EVD_HANDLE evds[] = {evd_with(t, .qlen = SE_QLEN), evd_with(t, .qlen = SE_QLEN)};
+        DAT_EVD_HANDLE connections = evd_with(t, .qlen = SE_QLEN, .flags = DAT_EVD_CONNECTION_FLAG);
+        DAT_EP_ATTR attr = attr_of_made(t, row);
+
+        (void)ep_with(t, .recv_evd = evds[0], .request_evd = evds[1], .connect_evd = connections,
+                      .attr = &attr);
+        if (which == OF_CONNECTION)
+                return connections;
+        return evds[row->request != (which == OF_OTHER_STREAM)];
 }
 
 FAMILY(evd_wait, threshold_of_made_ep, mades)
 {
-        expect_one_only(t, evd_of_made(t, row, false));
+        expect_one_only(t, evd_of_made(t, row, OF_STREAM));
 }
 
 FAMILY(evd_wait, threshold_of_other_stream, mades)
 {
-        DAT_EVD_HANDLE evd = evd_of_made(t, row, true);
-        DAT_EVENT event;
-        DAT_COUNT more;
+        const enum evd_of_ep others[] = {OF_OTHER_STREAM, OF_CONNECTION};
 
-        expect(waited(evd, 0, 2, &event, &more), DAT_TIMEOUT_EXPIRED);
-        expect(waited(evd, 0, SE_QLEN, &event, &more), DAT_TIMEOUT_EXPIRED);
+        for (int i = 0; i < 2; i++) {
+                DAT_EVD_HANDLE evd = evd_of_made(t, row, others[i]);
+                DAT_EVENT event;
+                DAT_COUNT more;
+
+                expect(waited(evd, 0, 2, &event, &more), DAT_TIMEOUT_EXPIRED);
+                expect(waited(evd, 0, SE_QLEN, &event, &more), DAT_TIMEOUT_EXPIRED);
+        }
 }
 
 #define THERE 3 /* completions */
 
-CASE(evd_wait, refused_threshold_takes_none)
+static void expect_refusal_takes_none(struct test *t, const struct made *row)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN);
-        DAT_EP_ATTR attr = ep_attr_modest(ia_attr_if_told(t));
+        DAT_EP_ATTR attr = attr_of_made(t, row);
+        struct ep_opts opts = {.attr = &attr};
         struct buf *buf = buf_with(t);
         struct loop loop;
         DAT_EVENT event;
         DAT_COUNT more;
 
-        attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
-        loop = loop_of(t, (struct ep_opts){.recv_evd = evd, .attr = &attr}, (struct ep_opts){0});
+        if (row->request)
+                opts.request_evd = evd;
+        else
+                opts.recv_evd = evd;
+        loop = loop_of(t, opts, (struct ep_opts){0});
         loop_join_either(t, &loop);
         for (uint64_t i = 0; i < THERE; i++) {
-                loop_post_recv(t, loop.active, buf, i);
-                loop_post_send(t, loop.passive, buf, i);
-                must_dto(ep_request_evd(t, loop.passive));
+                DAT_EP_HANDLE to = row->request ? loop.passive : loop.active;
+                DAT_EP_HANDLE from = row->request ? loop.active : loop.passive;
+
+                loop_post_recv(t, to, buf, i);
+                loop_post_send(t, from, buf, i);
+                must_dto(row->request ? ep_recv_evd(t, to) : ep_request_evd(t, from));
         }
         settle(t);
 
@@ -305,4 +324,19 @@ CASE(evd_wait, refused_threshold_takes_none)
         for (uint64_t i = 0; i < THERE; i++)
                 expect_eq(expect_dto(evd).user_cookie.as_64, i);
         expect_empty(t, evd);
+}
+
+CASE(evd_wait, refused_threshold_takes_none)
+{
+        expect_refusal_takes_none(t, &mades[0]);
+}
+
+static const struct made other_mades[] = {
+    {"solicited_receives", false, DAT_COMPLETION_SOLICITED_WAIT_FLAG},
+    {"unsignalled_requests", true, DAT_COMPLETION_UNSIGNALLED_FLAG},
+};
+
+FAMILY(evd_wait, refused_threshold_keeps, other_mades)
+{
+        expect_refusal_takes_none(t, row);
 }

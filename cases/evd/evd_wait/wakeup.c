@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_wait: what wakes a waiter. */
 #include "case/ep_attr.h"
+#include "cases/cno/shared/agent.h"
 #include "cases/evd/evd_wait/fixtures.h"
 #include "cases/evd/shared/source.h"
 #include "clauses/evd_wait.h"
@@ -15,10 +16,13 @@ static const struct second {
     {"for_ever", DAT_TIMEOUT_INFINITE, 0, 1, false},
     {"not_at_all", 0, 0, 1, false},
     {"with_an_event_there", DAT_TIMEOUT_INFINITE, 1, 1, false},
+    {"not_at_all_with_an_event_there", 0, 1, 1, false},
     {"for_several", DAT_TIMEOUT_INFINITE, 0, 2, false},
     {"of_a_disabled_one", DAT_TIMEOUT_INFINITE, 0, 1, true},
     {"for_a_while", 40000, 0, 1, false},
 };
+
+#define SEVERAL 3 /* refusals */
 
 FAMILY(evd_wait, second_waiter, seconds)
 {
@@ -26,14 +30,17 @@ FAMILY(evd_wait, second_waiter, seconds)
                 struct evd_state state = {.enabled = !row->disabled, .waitable = true};
                 struct source source = source_in(t, kind, state, DAT_HANDLE_NULL);
                 struct waiter *first;
-                struct waiter *second;
                 struct woken woken;
 
                 source_fill(t, &source, 0, row->queued);
                 first = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, row->queued + 1);
                 expect_wait(first);
-                second = wait_on_evd(t, source.evd, row->timeout, row->threshold);
-                expect(expect_awake(second).ret, DAT_INVALID_STATE);
+                for (int i = 0; i < SEVERAL; i++) {
+                        struct waiter *second =
+                            wait_on_evd(t, source.evd, row->timeout, row->threshold);
+
+                        expect(expect_awake(second).ret, DAT_INVALID_STATE);
+                }
                 expect_asleep(first);
                 source_bring(t, &source, (unsigned int)row->queued, 1);
 
@@ -42,6 +49,25 @@ FAMILY(evd_wait, second_waiter, seconds)
                 expect_source_event(t, &source, &woken.event, 0);
                 expect_source_events(t, &source, 1, row->queued);
         }
+}
+
+FAMILY(evd_wait, second_waiter_of_stream, event_kinds)
+{
+        static const DAT_TIMEOUT timeouts[] = {0, DAT_TIMEOUT_INFINITE};
+        struct brought brought = {.evd = evd_with(t, .qlen = SE_QLEN, .flags = row->flags)};
+        struct waiter *first;
+
+        make_ready(t, row, &brought, DAT_HANDLE_NULL);
+        first = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
+        expect_wait(first);
+        for (int i = 0; i < 2; i++) {
+                struct waiter *second = wait_on_evd(t, brought.evd, timeouts[i], 1);
+
+                expect(expect_awake(second).ret, DAT_INVALID_STATE);
+        }
+        expect_asleep(first);
+
+        expect_woken(t, row, &brought, first);
 }
 
 CASE(evd_wait, after_first_has_left)
@@ -87,7 +113,8 @@ CASE(evd_wait, two_evds_at_once)
 CASE(evd_wait, cno_not_triggered)
 {
         EACH_SOURCE (kind) {
-                DAT_CNO_HANDLE cno = cno_new(t);
+                struct agent *agent = agent_new(t);
+                DAT_CNO_HANDLE cno = cno_with(t, agent);
                 struct source source = source_in(t, kind, plain, cno);
                 struct waiter *waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 3);
 
@@ -97,6 +124,7 @@ CASE(evd_wait, cno_not_triggered)
                 source_bring(t, &source, 2, 1);
                 expect(expect_awake(waiter).ret, DAT_SUCCESS);
                 expect_no_notice(t, cno);
+                expect_uncalled(t, agent);
 
                 expect_source_events(t, &source, 1, 2);
                 source_bring(t, &source, 3, 1);

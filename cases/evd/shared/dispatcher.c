@@ -104,6 +104,14 @@ void forget_notice(DAT_CNO_HANDLE cno)
         (void)dat_cno_wait(cno, 0, &named);
 }
 
+void forget_notices(DAT_CNO_HANDLE cno)
+{
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+
+        while (dat_is(dat_cno_wait(cno, 0, &named), DAT_SUCCESS))
+                ;
+}
+
 void drain_evd(DAT_EVD_HANDLE evd)
 {
         DAT_EVENT event;

@@ -37,6 +37,9 @@ void expect_no_notice(struct test *t, DAT_CNO_HANDLE cno);
 /* Takes a notification that the CNO may have. */
 void forget_notice(DAT_CNO_HANDLE cno);
 
+/* Takes all that it has. */
+void forget_notices(DAT_CNO_HANDLE cno);
+
 /* All fields of dat_evd_query, which is written over what no provider would leave so; else ERROR.
  */
 DAT_EVD_PARAM evd_param(struct test *t, DAT_EVD_HANDLE evd);

@@ -306,6 +306,19 @@ void expect_brought(struct test *t, const struct event_kind *kind, const struct 
         kind->check(t, brought, event);
 }
 
+void expect_woken(struct test *t, const struct event_kind *kind, struct brought *brought,
+                  struct waiter *waiter)
+{
+        struct woken woken;
+
+        kind->bring(t, brought);
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_brought(t, kind, brought, &woken.event);
+        expect_eq(woken.more, 0);
+        expect_empty(t, brought->evd);
+}
+
 DAT_EVENT expect_dequeued(struct test *t, DAT_EVD_HANDLE evd)
 {
         DAT_RETURN ret = DAT_QUEUE_EMPTY;

@@ -177,6 +177,10 @@ struct brought bring(struct test *t, const struct event_kind *kind);
 void expect_brought(struct test *t, const struct event_kind *kind, const struct brought *brought,
                     const DAT_EVENT *event);
 
+/* Another event of the kind comes, and the waiter of its EVD returns with it; nothing is left. */
+void expect_woken(struct test *t, const struct event_kind *kind, struct brought *brought,
+                  struct waiter *waiter);
+
 /* What dat_evd_dequeue gives, as soon as it gives something; FAIL where nothing comes. */
 DAT_EVENT expect_dequeued(struct test *t, DAT_EVD_HANDLE evd);
 
