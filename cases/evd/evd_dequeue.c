@@ -623,9 +623,17 @@ CASE(evd_dequeue, beside_poster, DEADLINE_MS(20000))
 
 CASE(evd_dequeue, async_event)
 {
+        DAT_EVD_HANDLE async = async_evd(t);
         struct armed armed = async_to_come(t);
+        struct waiter *waiter = wait_on_evd(t, async, DAT_TIMEOUT_INFINITE, 1);
         DAT_EVENT event;
 
+        must_wait(waiter);
+        expect(dat_evd_dequeue(async, &event), DAT_INVALID_STATE);
+        expect_asleep(waiter);
+        must(dat_evd_set_unwaitable(async));
+        (void)must_awake_by("dat_evd_set_unwaitable", waiter);
+        must(dat_evd_clear_unwaitable(async));
         async_comes(t, &armed);
 
         event = expect_dequeued(t, async_evd(t));

@@ -115,6 +115,12 @@ CASE(evd_disable, keeps_direct_waiter)
         }
 }
 
+FAMILY(evd_disable, waiter_of_stream, event_kinds)
+{
+        expect_stream_waiter_kept(t, row, (struct evd_state){.enabled = true, .waitable = true},
+                                  disable);
+}
+
 /* Each event that is posted is there; DAT_QUEUE_EMPTY where one is lost. */
 static DAT_RETURN post_and_take(void *evd)
 {

@@ -72,16 +72,18 @@ CASE(evd_enable, keeps_events)
 CASE(evd_enable, enabled_notifies_nothing)
 {
         EACH_SOURCE (kind) {
-                DAT_CNO_HANDLE cno = cno_new(t);
+                struct agent *agent = agent_new(t);
+                DAT_CNO_HANDLE cno = cno_with(t, agent);
                 struct source source =
                     source_in(t, kind, (struct evd_state){.enabled = true, .waitable = true}, cno);
 
                 source_fill(t, &source, 1, 2);
-                settle(t);
-                forget_notice(cno);
+                (void)calls_seen(t, agent);
+                forget_notices(cno);
                 expect(dat_evd_enable(source.evd), DAT_SUCCESS);
 
                 expect_no_notice(t, cno);
+                expect_uncalled(t, agent);
                 expect_source_events(t, &source, 1, 2);
         }
 }
@@ -136,6 +138,11 @@ CASE(evd_enable, keeps_direct_waiter)
                         expect_waiter_kept(t, &source, enable);
                 }
         }
+}
+
+FAMILY(evd_enable, waiter_of_stream, event_kinds)
+{
+        expect_stream_waiter_kept(t, row, (struct evd_state){.waitable = true}, enable);
 }
 
 CASE(evd_enable, direct_waiter_first)

@@ -406,8 +406,8 @@ CASE(evd_resize, keeps_private_data)
         expect_private_data_lasts(t, &row, expect_dequeued);
 }
 
-/* Two events are there, and the thread waits for three. */
-CASE(evd_resize, keeps_waiter_for_more)
+/* Two events are there, and a thread waits for three when the EVD is resized. */
+static void expect_waiter_for_more_kept(struct test *t, evd_call *resize)
 {
         EACH_SOURCE (kind) {
                 struct source source = source_new(t, kind, DAT_HANDLE_NULL);
@@ -417,7 +417,7 @@ CASE(evd_resize, keeps_waiter_for_more)
                 source_fill(t, &source, 0, 2);
                 waiter = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 3);
                 must_wait(waiter);
-                expect(dat_evd_resize(source.evd, places_above(t, source.evd, 8)), DAT_SUCCESS);
+                expect(resize(t, source.evd), DAT_SUCCESS);
                 expect_asleep(waiter);
 
                 source_bring(t, &source, 2, 1);
@@ -427,6 +427,23 @@ CASE(evd_resize, keeps_waiter_for_more)
                 expect_source_events(t, &source, 1, 2);
                 expect_empty(t, source.evd);
         }
+}
+
+CASE(evd_resize, keeps_waiter_for_more)
+{
+        expect_waiter_for_more_kept(t, grow_evd);
+}
+
+/* Success where the refusal is as the page has it. */
+static DAT_RETURN refused(struct test *t, DAT_EVD_HANDLE evd)
+{
+        expect(dat_evd_resize(evd, -1), DAT_INVALID_PARAMETER, DAT_INVALID_STATE);
+        return DAT_SUCCESS;
+}
+
+CASE(evd_resize, refusal_keeps_waiter)
+{
+        expect_waiter_for_more_kept(t, refused);
 }
 
 /* An EP whose receives the peer's messages complete on `evd`. */

@@ -17,6 +17,25 @@ void expect_waiter_kept(struct test *t, const struct source *source, evd_call *c
         expect_source_event(t, source, &woken.event, 0);
 }
 
+void expect_stream_waiter_kept(struct test *t, const struct event_kind *kind,
+                               struct evd_state state, evd_call *call)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct brought brought = {
+            .evd = evd_with(t, .qlen = SE_QLEN, .flags = kind->flags, .cno = cno)};
+        struct waiter *waiter;
+
+        evd_enter(t, brought.evd, state);
+        make_ready(t, kind, &brought, cno);
+        waiter = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        expect(call(t, brought.evd), DAT_SUCCESS);
+        expect_asleep(waiter);
+
+        expect_woken(t, kind, &brought, waiter);
+        expect_no_notice(t, cno);
+}
+
 void expect_cno_waiter_kept(struct test *t, const struct source_kind *kind, struct evd_state state,
                             evd_call *call)
 {
