@@ -321,8 +321,11 @@ static void expect_refusal_takes_none(struct test *t, const struct made *row)
         settle(t);
 
         expect_or_note(waited(evd, 0, 2, &event, &more), DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
-        for (uint64_t i = 0; i < THERE; i++)
-                expect_eq(expect_dto(evd).user_cookie.as_64, i);
+        for (int i = 0; i < THERE; i++) {
+                expect(waited(evd, 0, 1, &event, &more), DAT_SUCCESS);
+                expect_eq(event.event_data.dto_completion_event_data.user_cookie.as_64, i);
+                expect_eq(more, THERE - 1 - i);
+        }
         expect_empty(t, evd);
 }
 
