@@ -9,12 +9,13 @@ from results.causes.connections import origin_of
 from results.causes.crash_hang import held_by_wait, key_of_crash, key_of_hang
 from results.causes.handles import made_nothing
 from results.causes.keys import Key
-from results.causes.shown import last_call
+from results.causes.shown import TAKING, last_call
 from results.causes.spoilt import spoiler_of
 from results.causes.states import is_still_bound, left_in
 from results.causes.still_used import keeper_of
 from results.causes.suppressed import hides_failure
 from results.model.attempt import Attempt, Verdict
+from results.model.evidence import Trouble
 
 
 def keys_of(attempt: Attempt, harmless: Collection[str], broken: Collection[str]) -> Iterator[Key]:
@@ -48,10 +49,10 @@ def keys_of(attempt: Attempt, harmless: Collection[str], broken: Collection[str]
         yield "refusal", attempt.page_call, *changed.told
     if attempt.verdict is Verdict.FAIL and check is None and attempt.deviation:
         # The model found it, where the case looked at nothing.
-        yield "told", *attempt.deviation.told
+        yield _key_of_told(attempt.deviation)
     if told := attempt.checked_deviation:
         # It is what the check looked at, whatever cases survive it.
-        yield "told", *told.told
+        yield _key_of_told(told)
         if told.grants:
             yield "granted", *told.told
     # Whatever the consumer does with no object fails.
@@ -72,3 +73,11 @@ def keys_of(attempt: Attempt, harmless: Collection[str], broken: Collection[str]
         yield attempt.verdict, attempt.reason
     else:
         yield from keys_of_check(attempt, check, last)
+
+
+def _key_of_told(said: Trouble) -> Key:
+    """What a call told wrongly. Each call that takes an event tells the same of it."""
+    clause, call, *what = said.told
+    if call in TAKING:
+        return ("told", clause.partition("/")[2], *what)
+    return ("told", *said.told)

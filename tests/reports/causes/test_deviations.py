@@ -57,6 +57,17 @@ def test_a_call_that_blocks_by_a_deviation_is_of_its_cause(
     assert [cause.extent for cause in causes(load(run.write(tmp_path)))] == extents
 
 
+def test_each_call_that_takes_an_event_tells_the_same_of_it(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    for name in ("evd_wait", "evd_dequeue"):
+        clause = f"{name}/event/established"
+        why = f"case call 1, dat_{name}: private_data_size is 196, not 4 [{clause}]"
+        said = deviating(clause) | {"why": why}
+        calls = [call(1, f"dat_{name}")]
+        run.case(name, "FAIL", reason=why, calls=calls, checks=[], oracle=said)
+    assert [cause.extent for cause in causes(load(run.write(tmp_path)))] == ["2 clauses"]
+
+
 def test_what_cases_survive_is_no_cause_of_others(tmp_path: Path) -> None:
     """A kept case has the same deviation."""
     said = deviating("srq_resize/grow")
