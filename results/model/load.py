@@ -107,7 +107,7 @@ def beside(record: Mapping[str, Any]) -> str:
     text = f"teardown: {'; '.join(said)}" if said else ""
     for each in record.get("unasked", ()):
         text += f"{'  ' if text else ''}probe: {Trouble(each['call'], UNASKED, each['saw']).text}"
-    if record.get("breaks"):
+    if record.get("breaks") and not record.get("excused"):
         text += f"{'  ' if text else ''}model: {record['oracle']['why']}"
     return text
 
@@ -506,7 +506,8 @@ def _beside(record: Members) -> tuple[Trouble, ...]:
     """The call of a case that was kept, or of its peer, that breaks another clause; and the calls
     that it did without.
     """
-    found = _deviation(record, record.text("breaks"))
+    excused = record.values.get("excused")
+    found = None if excused else _deviation(record, record.text("breaks"))
     without = (
         Trouble(item.text("call", None), UNASKED, item.text("saw"))
         for item in record.members("unasked")

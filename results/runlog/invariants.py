@@ -400,6 +400,19 @@ def _breaks(_: State, record: Record) -> Iterator[str]:
 
 
 @_invariant(
+    "verdict",
+    "What a case breaks is excused only if the clause convicts a registry that is not under test.",
+)
+def _excused(state: State, record: Record) -> Iterator[str]:
+    if not record.get("excused"):
+        return
+    broken = state.clauses.get(str(record.get("breaks")), {"blame": "registry"})
+    tested = state.head.get("subject", {}).get("libdat")
+    if "breaks" not in record or broken.get("blame") != "registry" or tested:
+        yield "it is excused, and breaks no clause of a registry that is not under test"
+
+
+@_invariant(
     "walk",
     "It was taken in a run that was to explore, and what is wrong with it is what its verdict, its"
     " calls and the executable specification tell, which hold as those of a case.",

@@ -173,6 +173,7 @@ _members("judged", "verdict", "PASS", "NOTE", oracle=[{"verdict": "agrees", "jud
 _members("judged", "verdict", oracle=[{"verdict": "agrees", "judged": 13, "asked": {"x": 0}}])
 _members("judged", "verdict", oracle=[{"verdict": "agrees", "judged": -1}, {"judged": 3}, 3])
 _members("breaks", "verdict", breaks=["p/a", "", "p"])
+_members("excused", "verdict", excused=[True])
 _members("walk", "walk", call=["dat_evd_wait", ""], clause=["p/y", ""], why=["", None], call_n=[2])
 _members("walk", "walk", what=["CRASH", "PASS", None], shown=[6, -1, None], record=[{}, None])
 _members("walk", "run", explore=[0, None])

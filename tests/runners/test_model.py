@@ -3,6 +3,7 @@
 
 import pytest
 
+from results.model.load import beside
 from results.runlog.records import Record
 from runners.campaign.session.model import found_by_model
 
@@ -46,6 +47,14 @@ def test_another_clause_is_named(case: str, verdict: str) -> None:
     """The verdict stays; the clause of the rule is a finding of its own."""
     before = ended(case, verdict, DEVIATES)
     assert found_by_model(before) == before | {"breaks": "srq_resize/low"}
+
+
+def test_a_registry_that_is_not_under_test_is_excused() -> None:
+    before = ended("srq_query/low", "PASS", DEVIATES)
+    found = found_by_model(before, ["srq_resize/low"])
+    assert found == before | {"breaks": "srq_resize/low", "excused": True}
+    assert beside(before | {"breaks": "srq_resize/low"})
+    assert not beside(found)
 
 
 @pytest.mark.parametrize("verdict", ["FAIL", "CRASH", "TIMEOUT", "BLOCKED", "ERROR", "UNSUPPORTED"])

@@ -340,11 +340,11 @@ def _tried(feature: str, recorder: "_Recorder", record: Record) -> None:
     recorder.write(record)
 
 
-def _excused(order: Order) -> frozenset[str]:
+def _excused(order: Order) -> tuple[str, ...]:
     """The clauses that convict no provider: those of the registry, where it is not under test."""
     if order.subject.libdat is not None:
-        return frozenset()
-    return frozenset(registrys(order.catalogue))
+        return ()
+    return registrys(order.catalogue)
 
 
 def _end(order: Order, assignment: Assignment, recorder: "_Recorder") -> Outcome:
@@ -503,6 +503,7 @@ def _assignment(checkout: Checkout, order: Order, folder: Path) -> Assignment:
         provider=order.subject.sha256,
         controls=controls(order.catalogue, order.whole),
         registrys=registrys(order.catalogue),
+        excused=_excused(order),
         model=True,
     )
 

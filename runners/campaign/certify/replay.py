@@ -83,6 +83,7 @@ def replay(
             settings=_settings(checkout, choice),
             controls=choice.controls,
             registrys=choice.registrys,
+            excused=() if run.subject.registry_is_tested else choice.registrys,
         )
         return _run(assignment, assignment.plan[0], gdb)
 

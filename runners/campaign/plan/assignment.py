@@ -34,7 +34,8 @@ class Assignment:
     is what the hello of each agent has to say of its suite, `provider` the SHA-256 of the library
     that the subject's is to load, where that is known. `controls` has, by call, the cases that show
     whether the call works at all; without it, no verdict is asked whom it blames. The clauses of
-    `registrys` convict the registry, and not the provider. With `model`, a case whose calls deviate
+    `registrys` convict the registry, and not the provider; those that are `excused` do so where the
+    registry is not under test. With `model`, a case whose calls deviate
     from the executable specification is not kept.
     """
 
@@ -53,6 +54,7 @@ class Assignment:
     provider: str = ""
     controls: Mapping[str, Control] = field(default_factory=dict)
     registrys: tuple[str, ...] = ()
+    excused: tuple[str, ...] = ()
     model: bool = False
 
     def save(self, folder: Path) -> Path:

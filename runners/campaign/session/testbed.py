@@ -270,7 +270,7 @@ class Testbed:
         """Report the verdict, after its controls if it needs any, and the loss of a host."""
         record, lost = ended.record, ended.evidence.lost
         if self._assignment.model and attempt.controllable:
-            record = found_by_model(record)
+            record = found_by_model(record, self._assignment.excused)
         if lost is not None:
             emit(incident(lost.what, lost.host, lost.text))
             emit(record)
