@@ -297,8 +297,8 @@ static struct buf *wrong_buf(struct test *t, enum wrong_kind kind, DAT_MEM_PRIV_
  */
 static void map_far(struct test *t, const struct buf *buf)
 {
-        uintptr_t page = ((uintptr_t)buf->addr - FAR) & ~(uintptr_t)(FAR_PAGE - 1);
-        void *memory = mmap((void *)page, FAR_PAGE * 2, PROT_READ | PROT_WRITE,
+        unsigned char *page = buf->addr - FAR - (uintptr_t)buf->addr % FAR_PAGE;
+        void *memory = mmap(page, FAR_PAGE * 2, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
         if (memory != MAP_FAILED)
