@@ -19,6 +19,7 @@ from results.runlog.contradiction import contradiction
 from results.runlog.events import Members, as_text, read
 from results.runlog.frames import EVENTS
 from results.runlog.printable import printable
+from results.runlog.records import broken_clause
 from results.runlog.similarity import kinds
 
 # What a run's end tells, as docs/results.md has it.
@@ -107,7 +108,7 @@ def beside(record: Mapping[str, Any]) -> str:
     text = f"teardown: {'; '.join(said)}" if said else ""
     for each in record.get("unasked", ()):
         text += f"{'  ' if text else ''}probe: {Trouble(each['call'], UNASKED, each['saw']).text}"
-    if record.get("breaks") and not record.get("excused"):
+    if broken_clause(record):
         text += f"{'  ' if text else ''}model: {record['oracle']['why']}"
     return text
 
@@ -506,8 +507,7 @@ def _beside(record: Members) -> tuple[Trouble, ...]:
     """The call of a case that was kept, or of its peer, that breaks another clause; and the calls
     that it did without.
     """
-    excused = record.values.get("excused")
-    found = None if excused else _deviation(record, record.text("breaks"))
+    found = _deviation(record, record.text("breaks") if broken_clause(record.values) else "")
     without = (
         Trouble(item.text("call", None), UNASKED, item.text("saw"))
         for item in record.members("unasked")

@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -224,6 +224,13 @@ def in_progress(folder: Path) -> bool:
     except OSError:
         return False
     return False
+
+
+def broken_clause(record: Mapping[str, Any]) -> str:
+    """The other clause that a call of a kept case breaks, by a verdict's record; empty if none, or
+    if it convicts nothing that is under test.
+    """
+    return "" if record.get("excused") else str(record.get("breaks", ""))
 
 
 def exit_code(words: Collection[str], beside: bool = False) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from results.runlog.contradiction import SAID
+from results.runlog.records import broken_clause
 
 # The least so many of those that ended alike are run again; where one of them ended otherwise
 # then, the most (docs/decisions/0160-second-attempts-and-waits.md).
@@ -35,8 +36,8 @@ def kinds(record: Mapping[str, Any]) -> tuple[Kind, ...]:
         found.append(Kind(hosts, "teardown", tuple(map(str, where))))
     for trouble in record.get("unasked", ()):
         found.append(Kind(hosts, "unasked", (str(trouble.get("call", "")),)))
-    if clause := record.get("breaks"):
-        found.append(Kind(hosts, "model", (str(clause),)))
+    if clause := broken_clause(record):
+        found.append(Kind(hosts, "model", (clause,)))
     return tuple(found)
 
 
@@ -56,8 +57,8 @@ def broken(record: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
     found += [
         (str(trouble.get("call", "")), "unasked", "", "") for trouble in record.get("unasked", ())
     ]
-    if clause := record.get("breaks"):
-        found.append(("", "deviates", str(clause), ""))
+    if clause := broken_clause(record):
+        found.append(("", "deviates", clause, ""))
     return tuple(found)
 
 
