@@ -57,10 +57,10 @@ FAMILY(cr_handoff, to, request_kinds)
         expect_empty(t, to.evd);
 }
 
-FAMILY(cr_handoff, from, request_kinds)
+static void expect_handed_between(struct test *t, enum ep_maker from, enum ep_maker at)
 {
-        struct request to = request_at(t, MADE_BY_CONSUMER);
-        struct request request = requested(t, row->maker);
+        struct request to = request_at(t, at);
+        struct request request = requested(t, from);
         struct request arrived = handed(t, &request, &to);
 
         expect_cr_kept(t, &arrived);
@@ -68,6 +68,11 @@ FAMILY(cr_handoff, from, request_kinds)
         expect_cr_accepted(t, &arrived);
         expect_cr_parted(t, &arrived);
         expect_empty(t, to.evd);
+}
+
+FAMILY(cr_handoff, from, request_kinds)
+{
+        expect_handed_between(t, row->maker, MADE_BY_CONSUMER);
 }
 
 /* Between points whose requests come with an EP each. */
@@ -84,15 +89,7 @@ static const struct owners {
 
 FAMILY(cr_handoff, between, owners)
 {
-        struct request to = request_at(t, row->to);
-        struct request request = requested(t, row->from);
-        struct request arrived = handed(t, &request, &to);
-
-        expect_cr_kept(t, &arrived);
-        expect_empty(t, request.evd);
-        expect_cr_accepted(t, &arrived);
-        expect_cr_parted(t, &arrived);
-        expect_empty(t, to.evd);
+        expect_handed_between(t, row->from, row->to);
 }
 
 FAMILY(cr_handoff, named_point, two_requests)
