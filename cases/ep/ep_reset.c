@@ -693,19 +693,6 @@ CASE(ep_reset, request_marker)
         expect_remains(t, ep_request_evd(t, loop.active), DAT_DTO_SUCCESS);
 }
 
-static void post_bind(struct test *t, DAT_EP_HANDLE ep, uint64_t cookie)
-{
-        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
-        DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
-        DAT_RMR_CONTEXT context;
-
-        must(dat_rmr_create(pz(t), &rmr));
-        adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
-        must(dat_rmr_bind(rmr, &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
-                          (DAT_RMR_COOKIE){.as_64 = cookie}, DAT_COMPLETION_DEFAULT_FLAG,
-                          &context));
-}
-
 static DAT_DTO_COMPLETION_STATUS expect_bind_over(struct test *t, DAT_EVD_HANDLE evd,
                                                   uint64_t cookie)
 {

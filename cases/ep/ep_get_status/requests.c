@@ -69,24 +69,12 @@ FAMILY(ep_get_status, request_reaped, workers)
         expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
 }
 
-static void post_bind(struct test *t, DAT_EP_HANDLE ep)
-{
-        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
-        DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
-        DAT_RMR_CONTEXT context;
-
-        must(dat_rmr_create(pz(t), &rmr));
-        adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
-        must(dat_rmr_bind(rmr, &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
-                          (DAT_RMR_COOKIE){.as_64 = 0}, DAT_COMPLETION_DEFAULT_FLAG, &context));
-}
-
 CASE(ep_get_status, bind_reaped)
 {
         DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
         struct loop loop = transfer_with(t, .request_evd = evd);
 
-        post_bind(t, loop.active);
+        post_bind(t, loop.active, 0);
         must_event(evd, DAT_RMR_BIND_COMPLETION_EVENT);
 
         expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
@@ -99,7 +87,7 @@ CASE(ep_get_status, bind_reaped_before_send)
         struct loop loop = transfer_with(t, .request_evd = evd);
 
         ep_get_status_post_recvs(t, loop.active, 1);
-        post_bind(t, loop.active);
+        post_bind(t, loop.active, 0);
         post_sends(t, loop.active, 1);
         must_event(evd, DAT_RMR_BIND_COMPLETION_EVENT);
         expect_idle(t, loop.active, DAT_FALSE, DAT_FALSE);

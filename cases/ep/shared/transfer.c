@@ -828,3 +828,16 @@ void expect_connection_gone(struct test *t, DAT_EP_HANDLE ep)
         expect_that(event.event_data.connect_event_data.ep_handle == ep, "another EP is named");
         expect_eq(ep_state(t, ep), DAT_EP_STATE_DISCONNECTED);
 }
+
+void post_bind(struct test *t, DAT_EP_HANDLE ep, uint64_t cookie)
+{
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+        DAT_RMR_CONTEXT context;
+
+        must(dat_rmr_create(pz(t), &rmr));
+        adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
+        must(dat_rmr_bind(rmr, &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
+                          (DAT_RMR_COOKIE){.as_64 = cookie}, DAT_COMPLETION_DEFAULT_FLAG,
+                          &context));
+}

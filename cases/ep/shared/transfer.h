@@ -391,4 +391,7 @@ void completion_woke(struct test *t, const struct check_site *site, struct waite
 void completion_is(struct test *t, const struct check_site *site, const DAT_EVENT *event,
                    const struct completion *completion, bool clause);
 
+/* Binds a new RMR to memory of its own, which the peer may read then. */
+void post_bind(struct test *t, DAT_EP_HANDLE ep, uint64_t cookie);
+
 #endif
