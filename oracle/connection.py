@@ -283,19 +283,16 @@ def connection_event(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> 
         return f"a connection event on {evd.name}, which is not for such events"
     if ep.connect_evd not in (None, evd.name) and "connect_evd" not in ep.was:
         return f"a connection event of {ep.name}, which reports to {ep.connect_evd}"
-    told: Connection | None = None
-    phase = ""
-    for connection in ep.connections:
-        phase = _next(connection, name)
-        if phase:
-            told = connection
-            break
-        if connection.phase != "over" and not connection.aborted and not connection.by_us:
-            break
-    if told is None:
+    fitting = _fitting(ep, name)
+    if not fitting:
         if not ep.connections:
             return f"{name} of {ep.name}, which has asked for no connection and accepted none"
         return f"{name} of {ep.name}, whose connection is {ep.connections[-1].phase}"
+    told = _told(fitting, name, side)
+    if told is None:
+        ep.lost = f"{name} of one of two connections"
+        return None
+    phase = _next(told, name)
     why = _cause(told, name, side)
     told.phase = phase
     if phase == "over":
@@ -307,6 +304,31 @@ def connection_event(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> 
     if why:
         return f"{name} of {ep.name}, {why}"
     return _private(call, told, data, ep, side) if name == "ESTABLISHED" else True
+
+
+def _fitting(ep: Ep, name: str) -> list[Connection]:
+    """The connections that such an event can tell of; the first of those that live is the last."""
+    fitting = []
+    for connection in ep.connections:
+        if _next(connection, name):
+            fitting.append(connection)
+        if connection.phase != "over" and not connection.aborted and not connection.by_us:
+            break
+    return fitting
+
+
+def _told(fitting: list[Connection], name: str, side: Side) -> Connection | None:
+    """The connection that an event tells of; None where it can be one or another (EP-21)."""
+    first = fitting[0]
+    if len(fitting) == 1 or not first.aborted or first.phase != "pending":
+        return first
+    fair = [connection for connection in fitting if not _cause(connection, name, side)]
+    if len(fair) > 1:
+        return None
+    told = fair[0] if fair else first
+    for passed in fitting[: fitting.index(told)]:
+        passed.phase = "over"
+    return told
 
 
 def _cause(connection: Connection, name: str, side: Side) -> str:
