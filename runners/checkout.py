@@ -180,6 +180,14 @@ def changes(root: Path) -> tuple[str, list[str]] | None:
     return since[:12], named.splitlines()
 
 
+def added(root: Path, since: str, path: str) -> list[str]:
+    """The lines that were added to a file since a commit, and for each change the
+    function that git finds it in; none if git does not tell.
+    """
+    shown = _git(root, "diff", "--unified=0", "--no-ext-diff", since, "--", path) or ""
+    return [line for line in shown.splitlines() if line.startswith(("+", "@@"))]
+
+
 def _git(root: Path, *arguments: str) -> str | None:
     """What git says of `root`; None where there is no git, or it refuses."""
     try:

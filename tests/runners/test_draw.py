@@ -105,10 +105,25 @@ def test_a_page_that_changed_is_met_whole(repository: Repository, path: str) -> 
     assert drawn["demo_page"] + drawn["demo_page_3"] == 10
 
 
+def test_of_very_many_pages_a_share_is_met(repository: Repository) -> None:
+    """What the change names is among it."""
+    for page in PAGES[:2]:
+        repository.change(f"cases/demo/{page}.toml")
+    rows = repository.cts.root / "faults/demo/demo_page_2.toml"
+    rows.write_text(rows.read_text() + FAULT.format(page="demo_page_2", number="anew"))
+    repository.commit()
+    drawn = repository.cts("faults", "--list", "--draw", "10")
+    assert "demo_page_2/fails_anew" in drawn.stdout
+    pages = [line.split("/")[0] for line in drawn.stdout.splitlines()]
+    assert [pages.count(page) for page in PAGES] == [9, 21, 1]
+    said = repository.cts("faults", "--draw", "10").stdout
+    assert "are 30 of 41 of the 2 pages that changed since" in said
+
+
 def test_one_in_twenty_of_the_others_is_met_at_least(repository: Repository) -> None:
     repository.change("cases/demo/demo_page.toml")
     repository.commit()
-    drawn = repository.draw(1)
+    drawn = repository.draw(7)
     assert drawn["demo_page"] == EACH
     assert drawn["demo_page_2"] + drawn["demo_page_3"] == 2
 
@@ -128,7 +143,7 @@ def test_a_shared_file_of_an_object_is_of_all_its_pages(repository: Repository) 
     shared.mkdir()
     (shared / "queue.h").touch()
     repository.commit()
-    assert repository.draw(1) == {**dict.fromkeys(PAGES, EACH), "hostile": 1}
+    assert repository.draw(20) == {**dict.fromkeys(PAGES, EACH), "hostile": 1}
 
 
 def test_a_file_that_all_share_is_of_no_page(repository: Repository) -> None:
@@ -143,9 +158,9 @@ def test_since_what_was_landed(repository: Repository) -> None:
     for page in PAGES[:2]:
         repository.change(f"cases/demo/{page}.toml")
         repository.commit()
-    assert repository.draw(1)["demo_page"] < EACH
+    assert repository.draw(14)["demo_page"] < EACH
     repository.cts.env["UDAPL_CTS_BASE"] = landed
-    drawn = repository.draw(1)
+    drawn = repository.draw(14)
     assert (drawn["demo_page"], drawn["demo_page_2"]) == (EACH, EACH)
 
 

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A part of the faults, for a gate: those of the pages that a change touches, and of the others a
 share that is drawn by the commit, so that who runs it again draws the same.
+
+A change of very many pages takes a share of them too. What its lines name is then drawn first.
 """
 
 import random
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -11,17 +14,20 @@ from pathlib import PurePath
 from faults.rows import Fault
 from results.runlog.records import Record
 from runners.catalogue.clauses import Catalogue
-from runners.checkout import Checkout, changes, seed
+from runners.checkout import Checkout, added, changes, seed
 
 # Of what a change does not touch, however much it does touch, one in so many is drawn.
 AT_LEAST = 20
+# Of the pages that a change touches, at most so many times as many mutants as were asked for.
+MOST_TOUCHED = 3
+_NAMED = re.compile(r'"(?P<quoted>[\w/]+)"|\b(?:CASE|FAMILY)\(\w+, (?P<called>\w+)')
 
 
 @dataclass(frozen=True)
 class Drawn:
     """The faults that were drawn, of `known`. `base` is what the change is since, or empty; `pages`
-    are those that it touches, with `touched` of the faults; `others` is how many there are besides
-    those and the hostile ones, of which each is drawn.
+    are those that it touches, with `changed` of the faults, of which `touched` were drawn; `others`
+    is how many there are besides those and the hostile ones, of which each is drawn.
     """
 
     faults: Sequence[Fault]
@@ -29,6 +35,7 @@ class Drawn:
     seed: int
     base: str
     pages: Sequence[str]
+    changed: int
     touched: int
     others: int
 
@@ -39,9 +46,12 @@ class Drawn:
         share = len(self.faults) - self.touched - hostile
         since = f"changed since {self.base}" if self.base else "are known to have changed"
         pages = f"{len(self.pages)} page{'s' if len(self.pages) != 1 else ''}"
+        touched = f"all {self.touched}"
+        if self.touched < self.changed:
+            touched = f"{self.touched} of {self.changed}"
         return (
-            f"drawn by seed {self.seed}: {len(self.faults)} of {self.known} faults, which are all"
-            f" {self.touched} of the {pages} that {since}, {share} of {self.others} others, and"
+            f"drawn by seed {self.seed}: {len(self.faults)} of {self.known} faults, which are"
+            f" {touched} of the {pages} that {since}, {share} of {self.others} others, and"
             f" {hostile} hostile ones"
         )
 
@@ -66,24 +76,68 @@ def draw(
     slugs = {page.removeprefix("dat_") for page in pages}
     hostile = [fault for fault in faults if not fault.clause]
     changed = [fault for fault in faults if fault.clause.split("/")[0] in slugs]
-    named = {fault.id for fault in (*hostile, *changed)}
-    others = [fault for fault in faults if fault.id not in named]
-    left = most - sum(mutants[fault.id] for fault in changed)
-    left = max(left, sum(mutants[fault.id] for fault in others) // AT_LEAST)
-    for fault in random.Random(drawn_by).sample(others, len(others)):
-        if left <= 0:
-            break
-        named.add(fault.id)
-        left -= mutants[fault.id]
+    chance = random.Random(drawn_by)
+    met = changed
+    if sum(mutants[fault.id] for fault in changed) > most * MOST_TOUCHED:
+        words = _words(checkout, catalogue, base, paths)
+        met = [fault for fault in changed if words & _names(fault, catalogue)]
+        rest = [fault for fault in changed if fault not in met]
+        met += _share(rest, mutants, most * MOST_TOUCHED - _count(met, mutants), chance)
+    outside = {fault.id for fault in (*hostile, *changed)}
+    others = [fault for fault in faults if fault.id not in outside]
+    left = max(most - _count(met, mutants), _count(others, mutants) // AT_LEAST)
+    drawn = {fault.id for fault in (*hostile, *met, *_share(others, mutants, left, chance))}
     return Drawn(
-        faults=[fault for fault in faults if fault.id in named],
+        faults=[fault for fault in faults if fault.id in drawn],
         known=len(faults),
         seed=drawn_by,
         base=base,
         pages=pages,
-        touched=len(changed),
+        changed=len(changed),
+        touched=len(met),
         others=len(others),
     )
+
+
+def _count(faults: Iterable[Fault], mutants: Mapping[str, int]) -> int:
+    return sum(mutants[fault.id] for fault in faults)
+
+
+def _share(
+    faults: Sequence[Fault], mutants: Mapping[str, int], most: int, chance: random.Random
+) -> list[Fault]:
+    """So many of the faults, by chance, that they make some `most` mutants."""
+    taken: list[Fault] = []
+    for fault in chance.sample(faults, len(faults)):
+        if most <= 0:
+            break
+        taken.append(fault)
+        most -= mutants[fault.id]
+    return taken
+
+
+def _names(fault: Fault, catalogue: Catalogue) -> set[tuple[str, str]]:
+    """What lines call a fault by, with its page: its name, its clause's, and those of its rows."""
+    slug = fault.clause.split("/")[0]
+    ids = (clause for clause in catalogue.clauses if fault.violates(clause))
+    names = {fault.name, *(part for clause in ids for part in clause.split("/")[1:])}
+    return {(slug, name) for name in names}
+
+
+def _words(
+    checkout: Checkout, catalogue: Catalogue, base: str, paths: Iterable[str]
+) -> set[tuple[str, str]]:
+    """By page the names in lines that were added: what is in quotes, and what a C case or a
+    family of them is called.
+    """
+    found: set[tuple[str, str]] = set()
+    for path in paths:
+        slugs = [page.removeprefix("dat_") for page in touched(catalogue, [path])]
+        lines = added(checkout.root, base, path) if slugs else []
+        matches = (match for line in lines for match in _NAMED.finditer(line))
+        names = {(match["quoted"] or match["called"]).rsplit("/", 1)[-1] for match in matches}
+        found.update((slug, name) for slug in slugs for name in names)
+    return found
 
 
 def touched(catalogue: Catalogue, paths: Iterable[str]) -> list[str]:
