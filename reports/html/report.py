@@ -10,7 +10,7 @@ goes through autoescaping, and a content security policy admits no script but th
 import re
 import shlex
 import zlib
-from base64 import b64encode
+from base64 import b85encode
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sized
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ from results.model.run import CRITERIA, Run
 from results.model.subject import Fabric
 
 _FULL_FINDINGS = 100
-_BUNDLE = 256
+_BUNDLE = 512
 _LEVEL = 9
 _STRIP_TICKS = 300
 _IN_PLACE = 200
@@ -69,14 +69,16 @@ def render(run: Run, folder: Path | None = None, words: Words | None = None) -> 
     told = sentences(run, words or {})
     jobs = [partial(packer.evidence, bundle) for bundle in bundles]
     jobs += [partial(packer.sentences, page, rows) for page, rows in told.items()]
-    groups = _groups(bundles, {id_ for id_, proven in faults.items() if proven} | set(no_faults))
+    told_of = {id_ for id_, proven in faults.items() if proven} | set(no_faults)
+    told_of |= {clause.id for clause in run.clauses if run.asked_of(clause)}
+    groups = _groups(bundles, told_of)
     every = profiles(run)
     return env.get_template("report.html").generate(
         script=Markup(script),
         script_digest=digest(script),
         style=style(),
         groups=groups,
-        bundles=in_halves(lambda number: jobs[number](), len(jobs), folder),
+        bundles=map(Markup, in_halves(lambda number: jobs[number](), len(jobs), folder)),
         first_of_sentences=len(bundles),
         strip=_strip([row.clause for group in groups.values() for row in group.rows]),
         full_findings=_FULL_FINDINGS,
@@ -248,7 +250,8 @@ class _Packer:
     def _packed(self, made: Iterable[tuple[str, str]]) -> str:
         parts = {name: self._shared.taken(str(markup)) for name, markup in made}
         packed = zlib.compress(self._shared.packed(parts).encode("utf-8"), _LEVEL)
-        return b64encode(packed).decode("ascii")
+        # Beside others "<" could end or begin a script.
+        return b85encode(packed).decode("ascii").replace("<", ",")
 
 
 @dataclass(frozen=True)
@@ -299,12 +302,12 @@ class Group:
         )
 
 
-def _groups(bundles: list[list[Clause]], proven: Container[str]) -> dict[str, Group]:
-    """The clauses by page; those in `proven` have evidence without a case too."""
+def _groups(bundles: list[list[Clause]], told_of: Container[str]) -> dict[str, Group]:
+    """The clauses by page; those in `told_of` have evidence without a case too."""
     sections: dict[tuple[str, str], list[Row]] = {}
     for number, bundle in enumerate(bundles):
         for clause in bundle:
-            known = clause.cases or clause.id in proven
+            known = clause.cases or clause.id in told_of
             row = Row(clause, number if known else None)
             sections.setdefault((clause.page, clause.section), []).append(row)
     groups: dict[str, Group] = {}

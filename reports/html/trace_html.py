@@ -18,6 +18,8 @@ from results.model.evidence import Call, Check
 _SHARED = 1 << 13
 
 
+# A packed call that took fewer microseconds has no time: those were a fifth of what is packed.
+_TOLD_US = 1000
 # What stands for a line in packed markup, and in a line for its number and its time. What a
 # provider wrote has no such characters.
 _LINE = _NUMBER = "\1"
@@ -85,7 +87,7 @@ class SharedLines:
             if call.n != self._number:
                 self._number = call.n
                 at = f":{call.n}"
-            self._taken.times.append(_took(call))
+            self._taken.times.append(_took(call) if call.us >= _TOLD_US else "")
         self._taken.lines.append((self._texts.setdefault(text, len(self._texts)), at))
 
 

@@ -10,6 +10,12 @@ from xml.etree.ElementTree import Element, SubElement
 
 _INLINE = frozenset({"a", "b", "code", "i", "span", "strong"})
 _VOID = frozenset({"col", "input", "link", "meta"})
+# Elements that need no end tag: what begins where they end. Their parent's end ends them too.
+_ENDED_BY = {
+    "p": frozenset({"p", "td", "tr"}),
+    "td": frozenset({"td", "tr"}),
+    "tr": frozenset({"tr"}),
+}
 
 
 class _Builder(HTMLParser):
@@ -19,11 +25,15 @@ class _Builder(HTMLParser):
         self._open = [self.root]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        while tag in _ENDED_BY.get(self._open[-1].tag, ()):
+            self._open.pop()
         element = SubElement(self._open[-1], tag, {name: value or "" for name, value in attrs})
         if tag not in _VOID:
             self._open.append(element)
 
     def handle_endtag(self, tag: str) -> None:
+        while self._open[-1].tag != tag and self._open[-1].tag in _ENDED_BY:
+            self._open.pop()
         assert self._open[-1].tag == tag, f"</{tag}> closes <{self._open[-1].tag}>"
         self._open.pop()
 
@@ -107,7 +117,7 @@ class Page:
 
     def cells(self, clause: str) -> list[str]:
         """The matrix' verdicts of `clause`, one a mode."""
-        return [words(cell) for cell in with_class(self.by_id(f"clause:{clause}"), "cell")]
+        return [words(cell) for cell in self.by_id(f"clause:{clause}")[4:]]
 
     def clauses(self) -> list[str]:
         """The clauses whose rows can be opened."""
@@ -127,7 +137,9 @@ class Page:
 
     def _unpacked(self, bundle: str, name: str) -> Element:
         packed = self.by_id(f"bundle:{bundle}").text or ""
-        *parts, texts = zlib.decompress(base64.b64decode(packed)).decode().split("\0")
+        *parts, texts = (
+            zlib.decompress(base64.b85decode(packed.replace(",", "<"))).decode().split("\0")
+        )
         at = parts[::4].index(name)
         return parse(_unfolded(texts.split("\3"), *parts[4 * at + 1 : 4 * at + 4]))
 

@@ -36,7 +36,7 @@ def later(script: str) -> str:
 # All that can be opened, but of the rows of clauses no more than some.
 OPENED = (
     "document.querySelectorAll('details').forEach((each) => { each.open = true; });"
-    "[...document.querySelectorAll('tr.clause a.open')].slice(0, 12)"
+    "[...document.querySelectorAll('tr.clause td:first-child a')].slice(0, 12)"
     ".forEach((each) => each.click());" + later("true")
 )
 
@@ -177,13 +177,13 @@ def the_report(pages: dict[str, Path]) -> str:
 def test_what_a_reader_opens_is_in_the_address(window: Browser, report: str) -> None:
     window.open(report)
     assert window.run("location.hash") == ""
-    window.run(f"document.getElementById('{CLAUSE}').querySelector('a.open').click()")
+    window.run(f"document.getElementById('{CLAUSE}').querySelector('a').click()")
     link = window.run("location.href")
     assert link == f"{report}#{CLAUSE}"
     window.open(link)
     shown = window.run(later(f"document.getElementById('{CLAUSE}').nextElementSibling.innerText"))
     assert "dat_srq_resize(srq, 8)" in shown
-    window.run(f"document.getElementById('{CLAUSE}').querySelector('a.open').click()")
+    window.run(f"document.getElementById('{CLAUSE}').querySelector('a').click()")
     assert window.run("location.hash") == ""
 
 
@@ -197,7 +197,7 @@ def test_filters_are_in_the_address(window: Browser, report: str) -> None:
     assert window.run(later("location.hash")) == "#?v=PASS&v=FAIL&t=srq+resize"
     some = window.run(SHOWN)
     assert 0 < some < every
-    window.run(f"document.getElementById('{CLAUSE}').querySelector('a.open').click()")
+    window.run(f"document.getElementById('{CLAUSE}').querySelector('a').click()")
     link = window.run("location.href")
     assert link == f"{report}#{CLAUSE}?v=PASS&v=FAIL&t=srq+resize"
 

@@ -7,12 +7,15 @@
   const rows = [...document.querySelectorAll("tr.clause")].map((tr) => ({
     tr,
     v: tr.dataset.v ?? "PASS",
-    l: tr.cells[2].textContent,
-    c: tr.cells[3].textContent,
+    l: tr.cells[2].textContent.trim(),
+    c: tr.cells[3].textContent.trim(),
     words: null,
     evidence: null,
   }));
   const byId = new Map(rows.map((row) => [row.tr.id, row]));
+
+  // The name of a clause opens its row.
+  const opener = (tr) => tr.cells[0].querySelector("a");
 
   // The address is what a reader sends to another: #TARGET, and behind a question mark the filters.
   const target = () => {
@@ -44,13 +47,28 @@
     });
   };
 
+  // Five digits of base 85 are four bytes; the last may be fewer. It is Python's, with "," for "<".
+  const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;,=>?@^_`{|}~";
+  const digits = new Uint8Array(128);
+  [...DIGITS].forEach((digit, at) => { digits[digit.charCodeAt(0)] = at; });
+  const bytes = (text) => {
+    const groups = Math.ceil(text.length / 5);
+    const whole = text.padEnd(5 * groups, "~");
+    const view = new DataView(new ArrayBuffer(4 * groups));
+    for (let group = 0; group < groups; group += 1) {
+      let word = 0;
+      for (let at = 5 * group; at < 5 * group + 5; at += 1) word = 85 * word + digits[whole.charCodeAt(at)];
+      view.setUint32(4 * group, word);
+    }
+    return view.buffer.slice(0, 4 * groups - (whole.length - text.length));
+  };
+
   const bundles = new Map();
   const unpack = (number) => {
     if (!bundles.has(number)) {
       bundles.set(number, (async () => {
-        const packed = atob(document.getElementById("bundle:" + number).textContent.trim());
-        const bytes = Uint8Array.from(packed, (c) => c.charCodeAt(0));
-        const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+        const packed = document.getElementById("bundle:" + number).textContent.trim();
+        const stream = new Blob([bytes(packed)]).stream().pipeThrough(new DecompressionStream("deflate"));
         const parts = (await new Response(stream).text()).split("\0");
         const texts = parts.pop().split("\x03");
         const ids = parts.filter((_, at) => at % 4 === 0);
@@ -74,7 +92,7 @@
     row.evidence.remove();
     row.evidence = null;
     row.tr.classList.remove("opened");
-    row.tr.querySelector("a.open").setAttribute("aria-expanded", "false");
+    opener(row.tr).setAttribute("aria-expanded", "false");
     if (target() === row.tr.id) address("");
   };
 
@@ -88,7 +106,7 @@
     row.evidence = tr;
     row.tr.after(tr);
     row.tr.classList.add("opened");
-    row.tr.querySelector("a.open").setAttribute("aria-expanded", "true");
+    opener(row.tr).setAttribute("aria-expanded", "true");
     await show(td, row.tr.dataset.b, row.tr.id.slice("clause:".length));
     const above = family(row);
     if (above) td.prepend(above.querySelector("p").cloneNode(true));
@@ -129,7 +147,7 @@
     }
     const tr = event.target.closest("tr.clause");
     const anchor = event.target.closest("a");
-    if (!tr || (anchor && !anchor.classList.contains("open"))) return;
+    if (!tr || (anchor && anchor !== opener(tr))) return;
     if (!anchor && String(getSelection())) return;
     event.preventDefault();
     const row = byId.get(tr.id);
@@ -281,7 +299,7 @@
 
   addEventListener("hashchange", follow);
   for (const row of rows) {
-    const anchor = row.tr.querySelector("a.open");
+    const anchor = opener(row.tr);
     anchor.href = link(row.tr.id);
     if (row.tr.dataset.b !== undefined) anchor.setAttribute("aria-expanded", "false");
   }
