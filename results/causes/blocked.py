@@ -23,6 +23,8 @@ from results.model.attempt import Attempt
 
 # How the control of a call was refused it.
 _REFUSED = re.compile(r".*\) returned (DAT_\w+(?:, DAT_\w+)?), expected DAT_SUCCESS")
+# What its control waited for in vain.
+_NOTHING = re.compile(r".*: expected (DAT_\w+_EVENT\w*), saw no event\b")
 
 
 def keys_of_blocked(
@@ -50,6 +52,8 @@ def keys_of_blocked(
         yield "control", attempt.blocked
         if answer := _REFUSED.search(attempt.refusal):
             yield "refused", attempt.blocked, refusal_of(answer[1])
+        if _NOTHING.match(attempt.refusal):
+            yield "nothing", attempt.blocked
     elif crashed:
         yield key_of_crash(attempt)
     elif hung:
@@ -63,6 +67,8 @@ def _keys_of_step(attempt: Attempt) -> Iterator[Key]:
     check = attempt.failed_check
     if check is not None and is_missing(check):
         yield "missing", attempt.blocked, names_expected(check)
+        # Its control may have waited for another event, which comes first.
+        yield "nothing", attempt.blocked
     if ASLEEP.match(attempt.refusal):
         yield "asleep", attempt.blocked
     if check is not None and is_of_event(check):

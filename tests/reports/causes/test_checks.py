@@ -470,6 +470,26 @@ def test_a_control_and_a_step_that_were_refused_alike_are_one_cause(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
+    ("saw", "extents"),
+    [
+        ("no event within 3000 ms", ["2 clauses"]),
+        ("DAT_CONNECTION_EVENT_BROKEN", ["1 clause", "1 clause"]),
+    ],
+)
+def test_a_control_and_a_step_that_saw_no_event_are_one_cause(
+    tmp_path: Path, saw: str, extents: list[str]
+) -> None:
+    why = f"the event on an EVD: expected DAT_CONNECTION_REQUEST_EVENT, saw {saw}"
+    found = f"dat_ep_connect does not work (ep_connect/established: FAIL, {why})"
+    step = missing("dat_ep_connect", 7, "ESTABLISHED")
+    run = SyntheticRun(modes=(1,))
+    run.case("behind", "BLOCKED", **blocked("dat_ep_connect", found))
+    left = blocked("dat_ep_connect", "no event within 3000 ms") | {"checks": step["checks"]}
+    run.case("step", "BLOCKED", **left | {"calls": step["calls"]})
+    assert [cause.extent for cause in causes(load(run.write(tmp_path)))] == extents
+
+
+@pytest.mark.parametrize(
     ("left", "seen"),
     [
         (missing("dat_cr_accept", 7, "ACCEPT_COMPLETION_ERROR"), "no event within 7 ms"),
