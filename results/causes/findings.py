@@ -13,7 +13,7 @@ from results.causes.shown import TAKING, last_call
 from results.causes.spoilt import spoiler_of
 from results.causes.states import is_still_bound, left_in
 from results.causes.still_used import keeper_of
-from results.causes.suppressed import hides_failure
+from results.causes.suppressed import hides_failure, tells_success
 from results.model.attempt import Attempt, Verdict
 from results.model.evidence import Trouble
 
@@ -34,6 +34,8 @@ def keys_of(attempt: Attempt, harmless: Collection[str], broken: Collection[str]
         yield "bound", attempt.page_call
     if hides_failure(attempt):
         yield "suppressed", "failure"
+    if tells_success(attempt) and attempt.deviates_from not in harmless:
+        yield "suppressed", "success"
     if attempt.blocked:
         yield from keys_of_blocked(attempt, harmless, broken)
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Failures of suppressed requests that were not told."""
+"""Suppressed requests: failures that were not told, and successes that were."""
 
 from collections.abc import Iterator
 
@@ -10,6 +10,8 @@ from results.model.attempt import Attempt
 from results.model.evidence import Call
 
 _FLAG = "DAT_COMPLETION_SUPPRESS_FLAG"
+# What the executable specification says of an event.
+_TOLD = "a success that was to be suppressed"
 # The check of several that were flushed.
 UNTOLD = "no event tells of the suppressed requests that were flushed"
 
@@ -31,6 +33,12 @@ def hides_failure(attempt: Attempt) -> bool:
     # Another completion came in its place.
     due = [post for post in posts if (dict(post.args).get("user_cookie"),) == check.expected]
     return bool(due) and _is_suppressed(due[-1])
+
+
+def tells_success(attempt: Attempt) -> bool:
+    """Whether the first event that is wrong tells of the success of a suppressed request."""
+    said = attempt.deviation
+    return said is not None and said.call in TAKING and said.saw.endswith(_TOLD)
 
 
 def _posts(attempt: Attempt, last: Call) -> Iterator[Call]:

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Failures of suppressed requests that nothing tells are one cause."""
+"""What is wrong with the completions of suppressed requests is one cause."""
 
 from pathlib import Path
+
+import pytest
 
 from results.causes.grouping import causes
 from results.causes.suppressed import UNTOLD
 from results.model.load import load
+from tests.reports.causes.cause_records import deviating
 from tests.reports.synthetic_run import Record, SyntheticRun, call, check
 
 SUPPRESSED = "DAT_COMPLETION_SUPPRESS_FLAG"
@@ -49,3 +52,25 @@ def test_failures_of_suppressed_requests_are_one_cause(tmp_path: Path) -> None:
 
 def test_completions_that_no_flag_suppresses_are_of_their_calls(tmp_path: Path) -> None:
     assert count(tmp_path, DEFAULT) == 2
+
+
+def wrong_event(name: str, clause: str, line: int, what: str) -> Record:
+    """An event came that the executable specification finds wrong, and a check failed by it."""
+    why = f"case call 2, dat_evd_wait: of ep#1: {what} [{clause}]"
+    told = check("cookie", ok=False, expected=["7"], seen=str(line), line=line, calls=2)
+    said = deviating(clause) | {"why": why, "n": 2}
+    return {"calls": [call(1, name), call(2, "dat_evd_wait")], "checks": [told], "oracle": said}
+
+
+@pytest.mark.parametrize(
+    ("what", "found"), [("a success that was to be suppressed", 1), ("the length is 5, not 4", 2)]
+)
+def test_successes_that_were_to_be_suppressed_are_one_cause(
+    tmp_path: Path, what: str, found: int
+) -> None:
+    run = SyntheticRun(modes=(1,))
+    send, bind = "dat_ep_post_send", "dat_rmr_bind"
+    run.case("sent", "FAIL", {"page": send}, **wrong_event(send, "evd_wait/event", 5, what))
+    bound = wrong_event(bind, "evd_wait/event/bound", 6, what)
+    run.case("bound", "FAIL", {"page": bind}, **bound)
+    assert len(causes(load(run.write(tmp_path)))) == found
