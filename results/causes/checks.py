@@ -70,6 +70,8 @@ _QUEUES = ("dat_evd_post_se", *TAKING)
 _ASYNC = "an asynchronous event about the object"
 # A wait that had to end, as the check of its thread says it.
 ASLEEP = re.compile(r"it waits still after ")
+# What it returns when the EVD is made unwaitable.
+_CANCELLED = "DAT_INVALID_STATE"
 # A thread that had to wait, and came back with success.
 _WAITING = "a thread that waits in its call"
 _WOKEN = re.compile(r"it returned DAT_SUCCESS after ")
@@ -240,8 +242,11 @@ def is_missing_async(check: Check) -> bool:
 
 
 def waits_for_async(attempt: Attempt) -> bool:
-    """Whether a thread waits for an asynchronous event still."""
-    return any(("evd_handle", "async_evd") in call.args for call in attempt.waiting)
+    """Whether a thread waits for an asynchronous event still, or until teardown cancelled it."""
+    beside = (call for call in attempt.calls if call.thread > 1 and call.name == "dat_evd_wait")
+    cancelled = (call for call in beside if call.ret == _CANCELLED)
+    waits = (*attempt.waiting, *cancelled)
+    return any(("evd_handle", "async_evd") in call.args for call in waits)
 
 
 def is_missing(check: Check) -> bool:

@@ -534,14 +534,42 @@ def test_a_notice_that_was_not_due_is_one_cause(tmp_path: Path, calls: str, want
     assert len(widest.cases) == wanted
 
 
-def test_a_thread_that_waits_for_an_asynchronous_event_misses_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("evd", "ended", "wanted"),
+    [
+        ("async_evd", {"unfinished": True}, [["0", "1"]]),
+        ("async_evd", {"ret": "DAT_INVALID_STATE"}, [["0", "1"]]),
+        ("evd#1", {"ret": "DAT_INVALID_STATE"}, [["0"], ["1"]]),
+        ("async_evd", {"ret": "DAT_SUCCESS"}, [["0"], ["1"]]),
+    ],
+)
+def test_a_thread_that_waits_for_an_asynchronous_event_misses_it(
+    tmp_path: Path, evd: str, ended: Record, wanted: list[list[str]]
+) -> None:
+    """It waits still, or teardown has cancelled its wait."""
     event = "an asynchronous event about the object"
-    wait = call(1, "dat_evd_wait", ("evd_handle", "async_evd"), unfinished=True)
+    wait = call(1, "dat_evd_wait", ("evd_handle", evd), thread=2, **ended)
     sleeps = asleep("dat_srq_set_lw", 20)
     sleeps["calls"] = [wait, call(2, "dat_srq_set_lw")]
     sleeps["checks"][0]["calls"] = 2
     polls = failing("dat_srq_set_lw", 10, "no event within 9 ms", text="event", expected=[event])
-    assert groups(tmp_path, ("FAIL", polls), ("FAIL", sleeps)) == [["0", "1"]]
+    assert groups(tmp_path, ("FAIL", polls), ("FAIL", sleeps)) == wanted
+
+
+def test_a_wait_without_an_end_leaves_deviations_beyond_doubt(tmp_path: Path) -> None:
+    """Two cases are of one deviation, and one of them ended like a wait that was not judged."""
+    said = {"oracle": deviating("srq_set_lw/event_at_once")}
+    sleeps, polls = asleep("dat_srq_set_lw", 20), asleep("dat_srq_set_lw", 10)
+    polls["checks"][0]["seen"] = "no event within 9 ms"
+    polls["checks"][0]["expected"] = ["an asynchronous event about the object"]
+    sleeps["calls"] = [
+        call(1, "dat_evd_wait", ("evd_handle", "async_evd"), unfinished=True, thread=2),
+        call(2, "dat_srq_set_lw"),
+    ]
+    sleeps["checks"][0]["calls"] = 2
+    other = failing("dat_srq_set_lw", 30, "3")
+    found = groups(tmp_path, ("FAIL", polls | said), ("FAIL", sleeps), ("FAIL", other | said))
+    assert found == [["0", "1", "2"]]
 
 
 @pytest.mark.parametrize(
