@@ -4,6 +4,7 @@
 import re
 from collections.abc import Iterator
 
+from results.causes.crash_hang import overslept
 from results.causes.handles import SUCCESS, takes_freed
 from results.causes.keys import Key
 from results.causes.shown import (
@@ -135,6 +136,8 @@ def keys_of_check(attempt: Attempt, check: Check, last: Call | None) -> Iterator
     if ASLEEP.match(check.seen) and last:
         # That call had to end the wait, whatever page the case is of.
         yield "asleep", last.name
+        if wait := overslept(attempt, last):
+            yield "overslept", wait
         if waits_for_async(attempt):
             yield "missing", last.name, (_ASYNC.partition(" ")[0],)
     if UNWRITTEN.match(check.seen):

@@ -18,6 +18,8 @@ _BELOW = re.compile(
 )
 # A peer's process leaves no stack.
 _PEER = re.compile(r"ended by SIG\w+ in (\w+)$")
+# Nor does the case of a control, in the record of what it blocked.
+_CONTROL = re.compile(r"(\w+) does not work \([\w/]+: CRASH, ended by SIG\w+\)$")
 _SUITE = "udapl-cases"
 # A provider's own wrappers of locks: their caller waits there.
 _LOCK = re.compile(r"(?i)[^(]*\([^)]*(lock|mutex|acquire)[^)]*\)")
@@ -46,10 +48,20 @@ def the_crash_of(attempts: Iterable[Attempt]) -> Mapping[str, Key]:
     return {call: keys.pop() for call, keys in found.items() if len(keys) == 1}
 
 
-def peer_crashed_in(attempt: Attempt) -> str:
-    """The call in which the peer of a case crashed, which blocked the case; or empty."""
-    crashed = _PEER.match(attempt.refusal)
+def crashed_elsewhere(attempt: Attempt) -> str:
+    """The call in which the peer of a case or a control crashed, which blocked it; or empty."""
+    crashed = _PEER.match(attempt.refusal) or _CONTROL.match(attempt.refusal)
     return crashed[1] if crashed else ""
+
+
+def overslept(attempt: Attempt, last: Call | None) -> str:
+    """The wait that a case hangs in, or its last call, though its timeout has an end; or empty."""
+    wait = last
+    if attempt.verdict is Verdict.TIMEOUT:
+        open_ = (call for call in attempt.calls if call.unfinished)
+        wait = next((call for call in open_ if call.name == attempt.pending), None)
+    timeout = dict(wait.args).get("timeout", "") if wait and wait.name.endswith("_wait") else ""
+    return wait.name if wait and timeout.isdigit() else ""
 
 
 def held_by_wait(attempt: Attempt) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from results.causes.blocked import keys_of_blocked
 from results.causes.checks import came_undue, keys_of_check, what_of_event
 from results.causes.connections import origin_of
-from results.causes.crash_hang import held_by_wait, key_of_crash, key_of_hang
+from results.causes.crash_hang import held_by_wait, key_of_crash, key_of_hang, overslept
 from results.causes.handles import made_nothing
 from results.causes.keys import Key
 from results.causes.shown import TAKING, last_call
@@ -71,6 +71,8 @@ def keys_of(attempt: Attempt, harmless: Collection[str], broken: Collection[str]
         yield key_of_crash(attempt)
     elif attempt.verdict is Verdict.TIMEOUT:
         yield key_of_hang(attempt, last)
+        if wait := overslept(attempt, last):
+            yield "overslept", wait
     elif check is None or attempt.verdict is Verdict.CONTRADICTED:
         yield attempt.verdict, attempt.reason
     else:

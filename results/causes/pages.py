@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from results.causes.crash_hang import peer_crashed_in, the_crash_of
+from results.causes.crash_hang import crashed_elsewhere, the_crash_of
 from results.causes.endless import endless, waits_on
 from results.causes.keys import Key
 from results.causes.wrong_object import is_of_another, misdirected
@@ -44,7 +44,7 @@ class Pages:
         yield from own
         if call in self.misdirected and is_of_another(attempt):
             yield "misdirected", call
-        if crash := self.crashes.get(peer_crashed_in(attempt)):
+        if crash := self.crashes.get(crashed_elsewhere(attempt)):
             yield crash
         if call in self.endless and waits_on(attempt, call):
             yield "endless", call

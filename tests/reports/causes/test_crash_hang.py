@@ -117,14 +117,18 @@ def test_a_crash_of_a_thread_of_the_providers_own_is_of_no_call(
     assert [cause.name for cause in causes(load(run.write(tmp_path)))] == [name]
 
 
+CONTROL = "dat_ep_free does not work (ep_free/idle: CRASH, ended by SIGSEGV)"
+
+
+@pytest.mark.parametrize("why", ["ended by SIGSEGV in dat_ep_free", CONTROL])
 @pytest.mark.parametrize(("other", "extents"), [("tear", [3]), ("copy", [1, 1, 1])])
-def test_a_peer_that_crashed_is_of_the_only_crash_of_its_call(
-    tmp_path: Path, other: str, extents: list[int]
+def test_a_peer_or_control_that_crashed_is_of_the_only_crash_of_its_call(
+    tmp_path: Path, other: str, extents: list[int], why: str
 ) -> None:
     run = SyntheticRun(modes=(1,))
     for case, frame in (("one", "tear"), ("two", other)):
         run.case(case, "CRASH", **crashed(f"libx.so({frame})", pending="dat_ep_free"))
-    run.case("peer", "BLOCKED", **blocked("dat_ep_free", "ended by SIGSEGV in dat_ep_free"))
+    run.case("peer", "BLOCKED", **blocked("dat_ep_free", why))
     assert [cause.reach for cause in causes(load(run.write(tmp_path)))] == extents
 
 
@@ -220,3 +224,23 @@ def test_a_case_that_goes_on_is_of_its_page(tmp_path: Path) -> None:
     (cause,) = causes(load(run.write(tmp_path)))
     assert cause.name == "dat_psp_create: no end after 40000 ms"
     assert cause.extent == "2 clauses"
+
+
+@pytest.mark.parametrize(
+    ("timeout", "extents"), [("40000", ["2 clauses"]), ("DAT_TIMEOUT_INFINITE", ["1 clause"] * 2)]
+)
+def test_a_wait_that_no_timeout_ends_is_one_cause(
+    tmp_path: Path, timeout: str, extents: list[str]
+) -> None:
+    """A thread sleeps on, and a case hangs on another page."""
+    waits = call(1, "dat_evd_wait", ("timeout", timeout), unfinished=True)
+    seen = "it waits still after 3000 ms"
+    told = check("waiter returns", ok=False, expected=["the return"], seen=seen, calls=1)
+    run = SyntheticRun(modes=(1,))
+    run.case("slept", "FAIL", {"page": "dat_evd_wait"}, calls=[waits], checks=[told])
+    hangs = {"calls": [waits], "pending": "dat_evd_wait"}
+    run.case("hung", "TIMEOUT", {"page": "dat_evd_clear_unwaitable"}, **hangs)
+    found = causes(load(run.write(tmp_path)))
+    assert [cause.extent for cause in found] == extents
+    if timeout.isdigit():
+        assert found[0].name.startswith("dat_evd_wait: ")
