@@ -52,7 +52,8 @@ def keys_of_blocked(
         yield "control", attempt.blocked
         if answer := _REFUSED.search(attempt.refusal):
             yield "refused", attempt.blocked, refusal_of(answer[1])
-        if _NOTHING.match(attempt.refusal):
+        if due := _NOTHING.match(attempt.refusal):
+            yield "missing", attempt.blocked, (due[1],)
             yield "nothing", attempt.blocked
     elif crashed:
         yield key_of_crash(attempt)

@@ -489,6 +489,18 @@ def test_a_control_and_a_step_that_saw_no_event_are_one_cause(
     assert [cause.extent for cause in causes(load(run.write(tmp_path)))] == extents
 
 
+@pytest.mark.parametrize(("event", "found"), [("PEER_REJECTED", 1), ("NON_PEER_REJECTED", 2)])
+def test_a_control_misses_the_event_that_a_case_missed(
+    tmp_path: Path, event: str, found: int
+) -> None:
+    why = f"the event: expected DAT_CONNECTION_EVENT_{event}, saw no event within 3000 ms"
+    saw = f"dat_cr_reject does not work (cr_reject/told: FAIL, {why})"
+    run = SyntheticRun(modes=(1,))
+    run.case("judged", "FAIL", **missing("dat_cr_reject", 7, "PEER_REJECTED"))
+    run.case("behind", "BLOCKED", **blocked("dat_cr_reject", saw))
+    assert len(causes(load(run.write(tmp_path)))) == found
+
+
 @pytest.mark.parametrize(
     ("left", "seen"),
     [
