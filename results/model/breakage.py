@@ -113,6 +113,12 @@ def _sees_use(attempt: Attempt) -> bool:
     return wanted and call.name == "dat_ia_close"
 
 
+def _place(attempt: Attempt) -> tuple[str, ...]:
+    """Where the process of a case crashed: the signal, and the innermost function."""
+    crash = attempt.crash
+    return (crash.signal, *crash.functions[:1]) if crash else ()
+
+
 class _Shown:
     """What the verdicts of cases show, so that it is no finding of its own."""
 
@@ -150,6 +156,10 @@ class _Shown:
         }
         # The calls that cases ended in without an answer, or were blocked by.
         self._unanswered = {*(each.pending for each in failed), *blockers(cases)}
+        # The calls that cases crashed in, and where.
+        self._crashes = {
+            (a.pending, *_place(a)) for a in failed if a.crash and not a.crash.teardown
+        }
         self._refused = frozenset(self._refusals())
 
     def _refusals(self) -> Iterator[tuple[str, str]]:
@@ -179,7 +189,8 @@ class _Shown:
                 and trouble.saw.startswith(_IN_USE)
                 and attempt.page_call in self._keeping
             )
-            if not (self.tells(trouble) or whole or refused or unasked or left):
+            crash = trouble.what == "crash" and (trouble.call, *_place(attempt)) in self._crashes
+            if not (self.tells(trouble) or whole or refused or unasked or left or crash):
                 yield trouble
 
     def _troubles(self, attempt: Attempt) -> Iterator[Trouble]:

@@ -4,6 +4,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from junitparser import JUnitXml
 
 from reports.render import FORMATS, render
@@ -190,6 +191,18 @@ def test_what_broke_in_the_peer_is_told_as_the_peer_s(tmp_path: Path) -> None:
     assert "[peer] [in teardown] dat_ia_close() = did not return   <-- here" in told[
         "junit"
     ].replace("&lt;", "<")
+
+
+@pytest.mark.parametrize(("frame", "left"), [("tear", 0), ("copy", 1)])
+def test_a_crash_that_a_case_shows_is_no_finding_of_teardown(
+    tmp_path: Path, frame: str, left: int
+) -> None:
+    run = SyntheticRun(modes=(1,))
+    crash = {"signal": "SIGABRT", "backtrace": ["libv.so(tear)"], "teardown": True}
+    run.case("kept", crash=crash, teardown=[DIED])
+    crash = {"signal": "SIGABRT", "backtrace": [f"libv.so({frame})"]}
+    run.case("freed", "CRASH", pending="dat_ep_free", crash=crash)
+    assert len(load(run.write(tmp_path)).breakages) == left
 
 
 def varying_run() -> SyntheticRun:
