@@ -151,15 +151,19 @@ def opened(call: Call, _ia: Any, side: Side) -> None:
 
 @refuses("dat_ia_query", clauses=["ia_query/invalid_mask", "ia_query/invalid_bit"])
 def masks(call: Call, _ia: Ia, _side: Side) -> Refusal | Open | None:
-    for argument in ("ia_attr_mask", "provider_attr_mask"):
+    nowhere = []
+    for argument, pointer in (("ia_attr_mask", "ia_attr"), ("provider_attr_mask", "provider_attr")):
         mask = call.arg(argument)
         if not isinstance(mask, str):
             return Open("a mask is not recorded")
         if any(part.startswith("0x") and part != "0x0" for part in mask.split("|")):
             return refuse(INVALID_PARAMETER)
-    if call.args.get("ia_attr") == "NULL" or call.args.get("provider_attr") == "NULL":
+        if call.args.get(pointer) == "NULL":
+            nowhere.append(mask)
+    if any(not mask.endswith("_FIELD_NONE") for mask in nowhere):
         return Open("a null pointer")
-    return None
+    # Where nothing is asked for, the pointer may be refused or not. The EVD has to be right.
+    return may(INVALID_PARAMETER) if nowhere else None
 
 
 @tells("dat_ia_query", clauses=["ia_query/async_evd"])

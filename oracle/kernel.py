@@ -609,6 +609,8 @@ NULLABLE = {
     "local_segments": "num_segments",
     "nbufs_allocated": "",
     "bufs_alloc_span": "",
+    "ia_attr": "ia_attr_mask",
+    "provider_attr": "provider_attr_mask",
 }
 
 
@@ -620,9 +622,14 @@ def null_pointer(call: Call) -> str:
     for name, text in call.args.items():
         if text == "NULL":
             by = NULLABLE.get(name)
-            if by is None or (by and call.arg(by) != 0):
+            if by is None or (by and not _is_empty(call.arg(by))):
                 return NULL_POINTER
     return ""
+
+
+def _is_empty(value: object) -> bool:
+    """Whether a count is 0, or a mask has no bit."""
+    return value == 0 or (isinstance(value, str) and value.endswith("_FIELD_NONE"))
 
 
 def racing(call: Call) -> str:

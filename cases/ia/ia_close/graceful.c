@@ -48,7 +48,7 @@ FAMILY(ia_close, refusal_keeps, havings)
 
         expect(dat_ia_query(ia(t), &told, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL),
                DAT_SUCCESS);
-        expect_that(told == async_evd(t), "the asynchronous EVD is another");
+        expect_that(told == async_evd(t), "the async_evd_handle is another");
         expect(dat_evd_query(told, DAT_EVD_FIELD_EVD_FLAGS, &param), DAT_SUCCESS);
         expect_eq(param.evd_flags, DAT_EVD_ASYNC_FLAG);
         expect_empty(t, told);

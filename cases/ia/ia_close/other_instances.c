@@ -44,7 +44,7 @@ FAMILY(ia_close, other_stays, havings)
 
         expect(dat_ia_query(ia(t), &told, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_NONE, NULL),
                DAT_SUCCESS);
-        expect_that(told == async_evd(t), "the asynchronous EVD is another");
+        expect_that(told == async_evd(t), "the async_evd_handle is another");
         row->check(t, &held);
         expect_instance_works(t, ia(t));
 }

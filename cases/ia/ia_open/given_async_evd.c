@@ -249,7 +249,7 @@ CASE(ia_open, async_exists)
                 expect(dat_get_handle_type(instance.async, &type), DAT_SUCCESS);
         expect_eq(type, DAT_HANDLE_TYPE_EVD);
         expect_that(async_told(t, instance.ia) == instance.async,
-                    "the instance tells another asynchronous EVD");
+                    "the instance tells another async_evd_handle");
         expect_instance_works(t, instance.ia);
 }
 

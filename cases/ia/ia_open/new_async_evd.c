@@ -30,7 +30,7 @@ CASE(ia_open, async_made)
         expect_that(param.evd_flags & DAT_EVD_ASYNC_FLAG, "the EVD takes no asynchronous events");
         expect_that(param.ia_handle == instance.ia, "the EVD is of another IA");
         expect_that(async_told(t, instance.ia) == instance.async,
-                    "the instance tells another asynchronous EVD");
+                    "the instance tells another async_evd_handle");
 }
 
 CASE(ia_open, async_has_no_cno)
@@ -60,7 +60,7 @@ CASE(ia_open, async_resizes)
         expect_that(evd_param(t, instance.async).evd_qlen >= wanted,
                     "the EVD has %d places, not %d", evd_param(t, instance.async).evd_qlen, wanted);
         expect_that(async_told(t, instance.ia) == instance.async,
-                    "the instance tells another asynchronous EVD");
+                    "the instance tells another async_evd_handle");
 }
 
 FAMILY(ia_open, async_length, lengths)

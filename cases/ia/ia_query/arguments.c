@@ -115,7 +115,7 @@ FAMILY(ia_query, invalid_mask, masks)
                             (DAT_PROVIDER_ATTR_MASK)row->provider, &answer.provider),
                DAT_INVALID_PARAMETER);
         ask_all(t, &answer);
-        expect_that(answer.async == async_evd(t), "the asynchronous EVD is another");
+        expect_that(answer.async == async_evd(t), "the async_evd_handle is another");
 }
 
 static const struct bits {
@@ -142,7 +142,7 @@ FAMILY(ia_query, invalid_bit, bits)
                        DAT_INVALID_PARAMETER);
         }
         ask_all(t, &answer);
-        expect_that(answer.async == async_evd(t), "the asynchronous EVD is another");
+        expect_that(answer.async == async_evd(t), "the async_evd_handle is another");
 }
 
 LEGAL(ia_query)

@@ -43,9 +43,9 @@ CASE(ia_query, async_evd)
         struct answer answer;
 
         ask_all(t, &answer);
-        expect_that(answer.async == async_evd(t), "the asynchronous EVD is another");
+        expect_that(answer.async == async_evd(t), "the async_evd_handle is another");
         ask(t, POISON, DAT_IA_FIELD_NONE, DAT_PROVIDER_FIELD_NONE, &answer);
-        expect_that(answer.async == async_evd(t), "the asynchronous EVD alone is another");
+        expect_that(answer.async == async_evd(t), "the async_evd_handle alone is another");
 }
 
 CASE(ia_query, common_to_instances)
