@@ -51,6 +51,18 @@ FAMILY(ia_close, given_evd_stays, lents)
         (void)instance_with(t, QLEN, evd);
 }
 
+/* The instance was its only user. */
+FAMILY(ia_close, given_evd_freed, closings)
+{
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_ASYNC_FLAG, .qlen = QLEN);
+        struct instance instance = instance_with(t, QLEN, evd);
+
+        instance_close(t, &instance, row->flags);
+
+        expect(dat_evd_free(evd), DAT_SUCCESS);
+        disown(t, evd);
+}
+
 /* The case's own instance is notified of its events there, when the other one is gone. */
 FAMILY(ia_close, given_evd_hears, closings)
 {
