@@ -14,7 +14,8 @@ _REFUSES = re.compile(r"returned DAT_(?!SUCCESS|\w*_EVENT)")
 def what_was_wrong(attempt: Attempt) -> str:
     """What was wrong, without the call."""
     check = attempt.failed_check
-    if attempt.verdict is Verdict.CRASH:
+    crashed = attempt.crash is not None and not attempt.crash.teardown and not attempt.in_vain
+    if attempt.verdict is Verdict.CRASH or (attempt.blocked and crashed):
         signal = attempt.crash.signal if attempt.crash else ""
         frame = crashed_in(attempt)
         place = f" in {frame}" if frame else ""

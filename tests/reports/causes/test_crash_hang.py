@@ -117,6 +117,15 @@ def test_a_crash_of_a_thread_of_the_providers_own_is_of_no_call(
     assert [cause.name for cause in causes(load(run.write(tmp_path)))] == [name]
 
 
+def test_a_crash_of_a_step_is_told_with_its_place(tmp_path: Path) -> None:
+    run = SyntheticRun(modes=(1,))
+    step = blocked("dat_ep_connect", "ended by SIGSEGV")
+    crash = crashed("libv.so(find)", "udapl-cases(+0x8)", pending="dat_ep_connect")
+    run.case("one", "BLOCKED", **crash | step)
+    (found,) = causes(load(run.write(tmp_path)))
+    assert found.name == "dat_ep_connect: SIGSEGV in libv.so(find)"
+
+
 CONTROL = "dat_ep_free does not work (ep_free/idle: CRASH, ended by SIGSEGV)"
 
 
