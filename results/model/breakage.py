@@ -187,7 +187,10 @@ class _Shown:
             left = self._shows_state(trouble, attempt) or (
                 trouble.what == "refused"
                 and trouble.saw.startswith(_IN_USE)
-                and attempt.page_call in self._keeping
+                and (
+                    attempt.page_call in self._keeping
+                    or any(self._shows_state(other, attempt) for other in attempt.beside)
+                )
             )
             crash = trouble.what == "crash" and (trouble.call, *_place(attempt)) in self._crashes
             if not (self.tells(trouble) or whole or refused or unasked or left or crash):

@@ -72,6 +72,20 @@ def test_a_state_that_a_kept_case_met_is_shown_by_the_page_of_the_call(
     assert len(load(run.write(tmp_path)).breakages) == findings
 
 
+@pytest.mark.parametrize(("name", "findings"), [("dat_rsp_free", 0), ("dat_ep_connect", 2)])
+def test_an_object_that_stays_in_that_state_is_no_finding_of_its_free(
+    tmp_path: Path, name: str, findings: int
+) -> None:
+    reserved = "DAT_EP_STATE_RESERVED"
+    run = SyntheticRun(modes=(1,))
+    run.case("seen", "FAIL", FREE, **state_seen(reserved) | {"oracle": None})
+    freed = call(3, "dat_ep_free", ("ep_handle", "ep#1"), ret="DAT_INVALID_STATE", teardown=True)
+    left = {"call": "dat_ep_free", "what": "refused", "saw": "DAT_INVALID_STATE"}
+    kept = {"calls": [call(1, "dat_ep_get_status"), call(2, name), freed], "teardown": [left]}
+    run.case("kept", "PASS", FREE, **kept, **tells(reserved), breaks="ep_get_status/in_state")
+    assert len(load(run.write(tmp_path)).breakages) == findings
+
+
 def bound(length: int, **told: Any) -> Record:
     """What a case leaves whose check failed behind a bind of so many bytes."""
     region = f"{{lmr_context=lmr#1, virtual_address=lmr#1+0, segment_length={length}}}"
