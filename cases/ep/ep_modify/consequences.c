@@ -265,6 +265,20 @@ CASE(ep_modify, peer_reads_in_new_pz)
         }
 }
 
+CASE(ep_modify, peer_writes_in_new_pz)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        struct buf *buf = buf_with(t, .pz = zone);
+        struct ep_change change = ep_change_of(t, &ep_parameters[EP_PARAM_pz_handle], ep_with(t),
+                                               (uint64_t)(uintptr_t)zone);
+
+        expect_ep_change(t, &change);
+
+        peer_write(expect_connect(change.ep), buf->rmr_context, (DAT_VADDR)(uintptr_t)buf->addr,
+                   MESSAGE, 1);
+        expect_that(message_holds(buf->addr, MESSAGE, 1), "memory of the new PZ was not written");
+}
+
 static DAT_RETURN post_write(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET *segment, DAT_RMR_TRIPLET *remote)
 {
         return dat_ep_post_rdma_write(ep, 1, segment, (DAT_DTO_COOKIE){.as_64 = 0}, remote,
@@ -316,6 +330,37 @@ FAMILY(ep_modify, old_pz_not_for, requests)
                           DAT_INVALID_PARAMETER, DAT_SUCCESS),
                    DAT_SUCCESS))
                 expect_protection_error(t, ep_request_evd(t, ep));
+}
+
+/* Of an RMR and an LMR that are of the zone that the EP has left. */
+CASE(ep_modify, old_pz_not_for_binds)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_EP_HANDLE ep = reading_ep(t, evd);
+        struct ep_change change =
+            ep_change_of(t, &ep_parameters[EP_PARAM_pz_handle], ep, (uint64_t)(uintptr_t)zone);
+        DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+        DAT_RMR_CONTEXT context;
+        DAT_EVENT event;
+
+        must(dat_rmr_create(pz(t), &rmr));
+        adopt(t, DAT_HANDLE_TYPE_RMR, rmr);
+        expect_ep_change(t, &change);
+        expect_connect(ep);
+
+        if (!dat_is(expect(dat_rmr_bind(rmr, &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
+                                        (DAT_RMR_COOKIE){.as_64 = 0}, DAT_COMPLETION_DEFAULT_FLAG,
+                                        &context),
+                           DAT_PROTECTION_VIOLATION, DAT_INVALID_PARAMETER, DAT_SUCCESS),
+                    DAT_SUCCESS)) {
+                expect_quiet(evd);
+                return;
+        }
+        event = expect_event(evd, DAT_RMR_BIND_COMPLETION_EVENT);
+        expect_that(event.event_data.rmr_completion_event_data.status != DAT_RMR_BIND_SUCCESS,
+                    "an RMR of the zone that the EP has left was bound");
 }
 
 /* Longer than the EP was made for. */
@@ -539,31 +584,47 @@ static DAT_RETURN post_flagged(struct flagged *it, enum ask request, DAT_COMPLET
                             (DAT_RMR_COOKIE){.as_64 = 1}, flags, &context);
 }
 
-FAMILY(ep_modify, request_flags_of, flagged_requests)
+/* An EP for the request, which is not connected yet, and has what a bind takes if it is one. */
+static struct flagged flagged_with(struct test *t, enum ask request)
 {
         DAT_EVD_FLAGS streams =
-            row->request == A_BIND ? DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG : DAT_EVD_DTO_FLAG;
-        DAT_EVD_HANDLE evd = evd_with(t, .flags = streams);
-        struct flagged it = {.ep = reading_ep(t, evd), .segment = triplet(buf_with(t), 0, MESSAGE)};
-        struct ep_change change =
-            ep_change_of(t, &ep_parameters[EP_PARAM_request_completion_flags], it.ep, 0);
+            request == A_BIND ? DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG : DAT_EVD_DTO_FLAG;
+        struct flagged it = {.ep = reading_ep(t, evd_with(t, .flags = streams)),
+                             .segment = triplet(buf_with(t), 0, MESSAGE)};
+
+        if (request == A_READ && ia_attr(t)->max_rdma_read_per_ep_out < 1)
+                unsupported(t, "max_rdma_read_per_ep_out = 0");
+        if (request == A_BIND) {
+                must(dat_rmr_create(pz(t), &it.rmr));
+                adopt(t, DAT_HANDLE_TYPE_RMR, it.rmr);
+        }
+        return it;
+}
+
+static struct ep_change changed_of(struct test *t, const struct ep_parameter *parameter,
+                                   DAT_EP_HANDLE ep, DAT_COMPLETION_FLAGS flags)
+{
+        struct ep_change change = ep_change_of(t, parameter, ep, 0);
+
+        change.wanted = (uint64_t)flags;
+        ep_value_set(&change.asked, change.parameter, change.wanted);
+        expect_ep_change(t, &change);
+        return change;
+}
+
+FAMILY(ep_modify, request_flags_of, flagged_requests)
+{
+        struct flagged it = flagged_with(t, row->request);
         struct waiter *waiter;
         struct peer_ep *end;
 
-        if (row->request == A_READ && ia_attr(t)->max_rdma_read_per_ep_out < 1)
-                unsupported(t, "max_rdma_read_per_ep_out = 0");
-        change.wanted = DAT_COMPLETION_UNSIGNALLED_FLAG;
-        ep_value_set(&change.asked, change.parameter, change.wanted);
-        expect_ep_change(t, &change);
+        changed_of(t, &ep_parameters[EP_PARAM_request_completion_flags], it.ep,
+                   DAT_COMPLETION_UNSIGNALLED_FLAG);
         end = expect_connect(it.ep);
         it.remote = exposed(end, MESSAGE);
         if (row->request == A_SEND)
                 peer_post_recv(end, 2, MESSAGE);
-        if (row->request == A_BIND) {
-                must(dat_rmr_create(pz(t), &it.rmr));
-                adopt(t, DAT_HANDLE_TYPE_RMR, it.rmr);
-        }
-        waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 1);
+        waiter = wait_on_evd(t, ep_request_evd(t, it.ep), DAT_TIMEOUT_INFINITE, 1);
         must_wait(waiter);
 
         expect(post_flagged(&it, row->request, DAT_COMPLETION_UNSIGNALLED_FLAG), DAT_SUCCESS);
@@ -591,12 +652,10 @@ static const struct flagged_receive {
 static struct ep_change changed_to(struct test *t, enum ep_parameter_id id,
                                    DAT_COMPLETION_FLAGS flags)
 {
-        struct ep_change change = unconnected(t, id);
+        DAT_EP_ATTR few = ep_attr_few(t);
 
-        change.wanted = (uint64_t)flags;
-        ep_value_set(&change.asked, change.parameter, change.wanted);
-        expect_ep_change(t, &change);
-        return change;
+        return changed_of(t, &ep_parameters[id], ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few),
+                          flags);
 }
 
 /* The first of two messages wakes no waiter, and the second one does. */
@@ -640,28 +699,34 @@ CASE(ep_modify, request_threshold)
 static const struct flag_removed {
         const char *id;
         enum ep_parameter_id parameter;
+        enum ask request; /* unless it is a receive */
 } flags_removed[] = {
-    {"recv", EP_PARAM_recv_completion_flags},
-    {"send", EP_PARAM_request_completion_flags},
+    {"recv", EP_PARAM_recv_completion_flags, A_SEND},
+    {"send", EP_PARAM_request_completion_flags, A_SEND},
+    {"rdma_write", EP_PARAM_request_completion_flags, A_WRITE},
+    {"rdma_read", EP_PARAM_request_completion_flags, A_READ},
+    {"bind", EP_PARAM_request_completion_flags, A_BIND},
 };
 
 /* The EP had the flag and has it no more, so that no post may ask for it. */
 FAMILY(ep_modify, unsignalled_removed, flags_removed)
 {
-        struct ep_change change = changed_to(t, row->parameter, DAT_COMPLETION_UNSIGNALLED_FLAG);
+        bool of_recv = row->parameter == EP_PARAM_recv_completion_flags;
+        struct flagged it = flagged_with(t, row->request);
+        struct ep_change change =
+            changed_of(t, &ep_parameters[row->parameter], it.ep, DAT_COMPLETION_UNSIGNALLED_FLAG);
         struct ep_change back = backwards(&change);
-        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
 
         expect_ep_change(t, &back);
-        expect_connect(change.ep);
-        if (row->parameter == EP_PARAM_recv_completion_flags)
-                expect(dat_ep_post_recv(change.ep, 1, &segment, COOKIE(1),
+        it.remote = exposed(expect_connect(it.ep), MESSAGE);
+        if (of_recv)
+                expect(dat_ep_post_recv(it.ep, 1, &it.segment, COOKIE(1),
                                         DAT_COMPLETION_UNSIGNALLED_FLAG),
                        DAT_INVALID_PARAMETER);
         else
-                expect(dat_ep_post_send(change.ep, 1, &segment, COOKIE(1),
-                                        DAT_COMPLETION_UNSIGNALLED_FLAG),
+                expect(post_flagged(&it, row->request, DAT_COMPLETION_UNSIGNALLED_FLAG),
                        DAT_INVALID_PARAMETER);
+        expect_quiet(of_recv ? ep_recv_evd(t, it.ep) : ep_request_evd(t, it.ep));
 }
 
 /* All but zone and receive flags, which receives hold. */
@@ -1249,6 +1314,57 @@ FAMILY(ep_modify, of_srq, beside_srq)
                                           ? (size_t)change.wanted
                                           : (size_t)few.max_request_dtos,
                                       1, MESSAGE});
+}
+
+/* What an EP with an SRQ does as one without it: its effect needs no receive of its own. */
+static const struct ep_parameter_row of_requests[] = {
+    {"request_evd_handle", EP_PARAM_request_evd_handle},
+    {"connect_evd_handle", EP_PARAM_connect_evd_handle},
+    {"max_rdma_size", EP_PARAM_max_rdma_size},
+    {"request_completion_flags", EP_PARAM_request_completion_flags},
+    {"max_request_iov", EP_PARAM_max_request_iov},
+    {"max_rdma_read_in", EP_PARAM_max_rdma_read_in},
+    {"max_rdma_read_out", EP_PARAM_max_rdma_read_out},
+};
+
+/* An EP with an SRQ that has been changed. */
+static struct ep_change changed_with_srq(struct test *t, const struct ep_parameter *parameter,
+                                         DAT_SRQ_HANDLE srq)
+{
+        uint64_t made = ep_new_object(t, parameter);
+        DAT_EP_ATTR few = ep_attr_few(t);
+        struct ep_change change =
+            ep_change_of(t, parameter, ep_with(t, .srq = srq, .attr = &few), made);
+
+        expect_ep_change(t, &change);
+        return change;
+}
+
+FAMILY(ep_modify, of_srq_effect, of_requests)
+{
+        const struct ep_parameter *parameter = &ep_parameters[row->parameter];
+        struct ep_change change;
+
+        if (parameter->peer_reads)
+                peer_reads(peer(t), 1);
+        change = changed_with_srq(t, parameter, srq_with(t));
+        expect_ep_effect(t, &change);
+}
+
+/* Longer than the EP was made for, both ways. */
+CASE(ep_modify, of_srq_long_messages)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        struct buf *buf = buf_with(t, .length = LONG);
+        struct ep_change change =
+            changed_with_srq(t, &ep_parameters[EP_PARAM_max_message_size], srq);
+        struct peer_ep *end = expect_connect(change.ep);
+
+        srq_post(t, srq, buf, LONG, 0, 1);
+        expect_ep_gives(t, change.ep, pz(t), end, (struct load){1, 1, LONG});
+        peer_send(end, .length = LONG);
+        expect_eq(expect_dto(ep_recv_evd(t, change.ep)).transfered_length, LONG);
+        expect_that(message_holds(buf->addr, LONG, 0), "the message came damaged");
 }
 
 /* Flags of an EP with an SRQ, whose receives have none of their own. */

@@ -90,6 +90,47 @@ FAMILY(ep_modify, left_by_one_stream, streams)
         expect_ep_bears(t, ep);
 }
 
+/* In Passive Connection Pending all may be refused (EP-17). */
+static const struct held_in {
+        const char *id;
+        DAT_EP_STATE state;
+        bool zone_fixed;
+} held_in[] = {
+    {"reserved", DAT_EP_STATE_RESERVED, .zone_fixed = true},
+    {"tentative_connection_pending", DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING,
+     .zone_fixed = false},
+};
+
+/* A first one and then another; a Provider's EP has none before. */
+static void expect_held(struct test *t, DAT_EP_HANDLE ep, const struct object *row,
+                        const DAT_HANDLE given[2])
+{
+        for (int i = 0; i < 2; i++) {
+                struct ep_change change = ep_change_of(t, &ep_parameters[row->parameter], ep,
+                                                       (uint64_t)(uintptr_t)given[i]);
+
+                expect_ep_change(t, &change);
+                expect(row->free(given[i]), DAT_INVALID_STATE);
+        }
+        disown(t, given[0]);
+        expect(row->free(given[0]), DAT_SUCCESS);
+}
+
+FAMILY(ep_modify, objects_held_in, held_in)
+{
+        DAT_HANDLE given[sizeof(objects) / sizeof(objects[0])][2];
+        DAT_EP_ATTR few = ep_attr_few(t);
+        DAT_EP_HANDLE ep;
+
+        for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++)
+                for (int j = 0; j < 2; j++)
+                        given[i][j] = object_new(t, &objects[i]);
+        ep = ep_in(t, row->state, .attr = &few);
+        for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++)
+                if (!row->zone_fixed || objects[i].parameter != EP_PARAM_pz_handle)
+                        expect_held(t, ep, &objects[i], given[i]);
+}
+
 /*
  * For how long an EP holds what it has
  */

@@ -234,6 +234,20 @@ CASE(ep_modify, structure_kept)
         expect_structure_kept(t, ep, &wishes, DAT_INVALID_PARAMETER);
 }
 
+CASE(ep_modify, structure_kept_late)
+{
+        struct wishes wishes = {.all = 0};
+        struct ep_snapshot before;
+        DAT_EP_HANDLE ep;
+
+        wish_objects(t, &wishes);
+        ep = ep_in(t, DAT_EP_STATE_CONNECTED);
+        before = ep_snapshot(t, ep);
+        wish(t, &wishes, &before.param);
+
+        expect_structure_kept(t, ep, &wishes, DAT_INVALID_STATE);
+}
+
 CASE(ep_modify, empty_mask)
 {
         struct ep_change change = unconnected(t, EP_PARAM_max_recv_dtos);

@@ -167,6 +167,27 @@ FAMILY(ep_modify, ep_state_asked_for, ep_states)
         expect_eq(ep_state(t, change.ep), DAT_EP_STATE_UNCONNECTED);
 }
 
+/* The state has cases of its own. */
+static const struct ep_parameter_row fixed_but_state[] = {
+    {"ia_handle", EP_PARAM_ia_handle},
+    {"local_ia_address_ptr", EP_PARAM_local_ia_address_ptr},
+    {"local_port_qual", EP_PARAM_local_port_qual},
+    {"remote_ia_address_ptr", EP_PARAM_remote_ia_address_ptr},
+    {"remote_port_qual", EP_PARAM_remote_port_qual},
+};
+
+/* To be asked for what is there is to ask for a parameter that cannot be modified, too. */
+FAMILY(ep_modify, never_modifiable_as_it_is, fixed_but_state)
+{
+        const struct ep_parameter *parameter = &ep_parameters[row->parameter];
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_UNCONNECTED);
+        struct ep_snapshot before = ep_snapshot(t, ep);
+
+        expect(dat_ep_modify(ep, parameter->field, &before.param), DAT_INVALID_PARAMETER);
+        expect_ep_kept(t, ep, &before, 0);
+        expect_ep_bears(t, ep);
+}
+
 /*
  * One bad parameter among good ones (EP-13)
  */
@@ -227,4 +248,26 @@ FAMILY(ep_modify, wrong_state_among_good, good_in_reserved)
 
         change.asked.pz_handle = zone;
         expect_all_refused(t, &change, DAT_EP_FIELD_PZ_HANDLE, DAT_INVALID_STATE);
+}
+
+/* What a refusal has changed of the good ones is its own affair (EP-13); the zone it has not. */
+CASE(ep_modify, wrong_state_beside_each)
+{
+        struct wishes wishes = {.all = 0};
+        DAT_EP_ATTR few = ep_attr_few(t);
+        struct ep_snapshot before;
+        DAT_EP_HANDLE ep;
+
+        wish_objects(t, &wishes);
+        ep = ep_in(t, DAT_EP_STATE_RESERVED, .attr = &few);
+        before = ep_snapshot(t, ep);
+        wish(t, &wishes, &before.param);
+        for (size_t i = 0; i < MODIFIABLE_COUNT; i++)
+                expect(dat_ep_modify(ep,
+                                     DAT_EP_FIELD_PZ_HANDLE |
+                                         ep_parameters[ep_modifiable[i].parameter].field,
+                                     &wishes.asked),
+                       DAT_INVALID_STATE);
+        expect(dat_ep_modify(ep, wishes.all, &wishes.asked), DAT_INVALID_STATE);
+        expect_ep_kept(t, ep, &before, wishes.all & ~(DAT_EP_PARAM_MASK)DAT_EP_FIELD_PZ_HANDLE);
 }

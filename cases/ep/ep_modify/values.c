@@ -326,6 +326,47 @@ FAMILY(ep_modify, at_ia_limit, limited)
                 expect_ep_bears(t, change.ep);
 }
 
+/* The next number above the limit, the limit itself, and back, since limits may exclude others. */
+static void expect_limit_observed(struct test *t, DAT_EP_HANDLE ep, enum ep_parameter_id id)
+{
+        struct ep_change change = ep_change_of(t, &ep_parameters[id], ep, 0);
+        bool of_dtos = id == EP_PARAM_max_recv_dtos || id == EP_PARAM_max_request_dtos;
+        uint64_t limit = limit_of(t, id);
+
+        if (limit <
+            (change.parameter->size == sizeof(DAT_COUNT) ? (uint64_t)INT_MAX : UINT64_MAX)) {
+                change.wanted = limit + 1;
+                expect_refused_or_shown(t, &change, limit);
+        }
+        change.wanted = limit;
+        ep_value_set(&change.asked, change.parameter, limit);
+        if (!of_dtos)
+                expect(ep_modify(&change), DAT_SUCCESS);
+        else if (!dat_is(
+                     expect_or_note(ep_modify(&change), DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES),
+                     DAT_SUCCESS))
+                return;
+        expect_that(ep_change_shown(t, &change), "%s: the IA's limit of %llu is not queried",
+                    change.parameter->name, (unsigned long long)limit);
+        expect(dat_ep_modify(ep, change.parameter->field, &change.before.param), DAT_SUCCESS);
+}
+
+/* In Passive Connection Pending all may be refused (EP-17). */
+static const struct ep_state_row limited_in[] = {
+    {"reserved", DAT_EP_STATE_RESERVED},
+    {"tentative_connection_pending", DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING},
+};
+
+FAMILY(ep_modify, ia_limits_in, limited_in)
+{
+        DAT_EP_ATTR few = ep_attr_few(t);
+        DAT_EP_HANDLE ep = ep_in(t, row->state, .attr = &few);
+
+        for (size_t i = 0; i < sizeof(limited) / sizeof(limited[0]); i++)
+                expect_limit_observed(t, ep, limited[i].parameter);
+        expect_eq(ep_state(t, ep), row->state);
+}
+
 static const struct ep_parameter_row counted[] = {
 #define ROW(name_)                       \
         {                                \
