@@ -18,6 +18,8 @@
 #define WINDOW ((size_t)1000)
 #define BURST  8 /* RDMA under way */
 
+#define USE_COUNT (sizeof(uses) / sizeof(uses[0]))
+
 static void free_now(struct test *t, const struct region *region)
 {
         expect(dat_lmr_free(region->lmr), DAT_SUCCESS);
@@ -138,6 +140,32 @@ FAMILY(lmr_free, bound_no_more, partings)
 
         row->part(t, &wire, &region);
         free_now(t, &region);
+}
+
+/* Whether an LMR has a context of the one that it is over, so that uses of both are alike. */
+static bool shares_context(const struct region *over, const struct region *below)
+{
+        return below &&
+               (over->lmr_context == below->lmr_context || over->rmr_context == below->rmr_context);
+}
+
+#define CONTEXT_SHARED "the LMR has a context of the one that it is over"
+
+/* The RMR is bound to an LMR over this one, and this one may go. */
+CASE(lmr_free, rmr_of_lmr_over_it)
+{
+        struct wire wire = wire_for_binds(t, pz(t));
+        struct region below = region_with(t);
+        struct region over = region_with(t, .type = DAT_MEM_TYPE_LMR, .of = &below);
+        struct bound bound;
+
+        if (shares_context(&over, &below))
+                end_noted(t, CONTEXT_SHARED);
+        bound = opened(t, &wire, &over);
+        free_now(t, &below);
+        expect_moves(t, &wire, &bound.window, USE_REMOTE_SET, 0, WINDOW);
+        expect(dat_lmr_free(over.lmr), DAT_INVALID_STATE);
+        expect_used(t, &wire, &over);
 }
 
 CASE(lmr_free, rmr_of_same_memory)
@@ -303,6 +331,28 @@ FAMILY(lmr_free, in_use, uses_by_rmr)
         free_now(t, &region);
 }
 
+/* The types of memory besides the consumer's own; one over another may share its contexts. */
+static const struct type_row other_types[] = {
+    {"of_lmr", DAT_MEM_TYPE_LMR},
+    {"shared", DAT_MEM_TYPE_SHARED_VIRTUAL},
+};
+
+FAMILY(lmr_free, in_use_of_type, other_types)
+{
+        struct wire wire = wire_for_binds(t, pz(t));
+        struct region_opts opts = of_type(t, row, (struct region_opts){.length = REGION_PAGE});
+        struct region region = region_make(t, opts);
+        struct bound bound;
+
+        if (shares_context(&region, opts.of))
+                end_noted(t, CONTEXT_SHARED);
+        bound = opened(t, &wire, &region);
+        expect(dat_lmr_free(region.lmr), DAT_INVALID_STATE);
+        expect_moves(t, &wire, &bound.window, USE_REMOTE_SET, 0, WINDOW);
+        free_rmr(t, bound.rmr);
+        free_now(t, &region);
+}
+
 /* Of an RMR that was bound before. */
 static const struct arrival {
         const char *id;
@@ -375,6 +425,32 @@ FAMILY(lmr_free, one_of_two_left, places)
         expect(dat_lmr_free(region.lmr), DAT_INVALID_STATE);
         expect_moves(t, &wire, &bounds[!row->gone].window, USE_REMOTE_SET, 0, WINDOW);
         free_rmr(t, bounds[!row->gone].rmr);
+        free_now(t, &region);
+}
+
+/* How one of two RMRs leaves the LMR, without being freed. */
+static const struct departure {
+        const char *id;
+        int gone;
+        bool elsewhere; /* bound to another LMR; else to none */
+} departures[] = {
+    {"older_unbound", 0, .elsewhere = false},
+    {"newer_unbound", 1, .elsewhere = false},
+    {"older_bound_elsewhere", 0, .elsewhere = true},
+    {"newer_bound_elsewhere", 1, .elsewhere = true},
+};
+
+FAMILY(lmr_free, one_of_two_departed, departures)
+{
+        struct wire wire = wire_for_binds(t, pz(t));
+        struct region region = region_with(t);
+        struct bound bounds[2] = {opened(t, &wire, &region), opened(t, &wire, &region)};
+
+        must_bind_again(t, &wire, bounds[row->gone].rmr,
+                        row->elsewhere ? triplet(wire.near, 0, WINDOW) : segment_of(&region, 0));
+        expect(dat_lmr_free(region.lmr), DAT_INVALID_STATE);
+        expect_moves(t, &wire, &bounds[!row->gone].window, USE_REMOTE_SET, 0, WINDOW);
+        must_bind_again(t, &wire, bounds[!row->gone].rmr, segment_of(&region, 0));
         free_now(t, &region);
 }
 
@@ -589,27 +665,27 @@ CASE(lmr_free, while_posted_to_srq)
         expect_that(message_holds(region.addr, MESSAGE, 1), "the memory was written");
 }
 
-/* LMRs of other memory than the consumer's own; one over another may share its contexts. */
-static const struct type_row other_types[] = {
-    {"of_lmr", DAT_MEM_TYPE_LMR},
-    {"shared", DAT_MEM_TYPE_SHARED_VIRTUAL},
-};
-
+/* In each way that the IA has, by a connection of its own. */
 FAMILY(lmr_free, context_of_type_afterwards, other_types)
 {
-        struct wire wires[] = {wire_in(t, pz(t)), wire_in(t, pz(t))};
+        bool reads = ia_attr(t)->max_rdma_read_per_ep_out > 0;
         struct region_opts opts = of_type(t, row, (struct region_opts){.length = REGION_PAGE});
         struct region region = region_make(t, opts);
+        struct wire wires[USE_COUNT];
 
-        if (opts.of && (opts.of->lmr_context == region.lmr_context ||
-                        opts.of->rmr_context == region.rmr_context))
-                end_noted(t, "the LMR has a context of the one that it is over");
-        expect_moves(t, &wires[0], &region, USE_RECV, 0, region.length);
-        expect_moves(t, &wires[1], &region, USE_REMOTE_SET, 0, region.length);
+        if (shares_context(&region, opts.of))
+                end_noted(t, CONTEXT_SHARED);
+        for (size_t i = 0; i < USE_COUNT; i++) {
+                if (uses[i].way == WAY_RDMA_READ && !reads)
+                        continue;
+                wires[i] = wire_in(t, pz(t));
+                expect_moves(t, &wires[i], &region, &uses[i], 0, region.length);
+        }
         free_now(t, &region);
 
-        expect_refused_use(t, &wires[0], &region, USE_RECV, 0, region.length);
-        expect_refused_use(t, &wires[1], &region, USE_REMOTE_SET, 0, region.length);
+        for (size_t i = 0; i < USE_COUNT; i++)
+                if (uses[i].way != WAY_RDMA_READ || reads)
+                        expect_refused_use(t, &wires[i], &region, &uses[i], 0, region.length);
 }
 
 FAMILY(lmr_free, remote_afterwards, remote_uses)

@@ -102,10 +102,10 @@ CASE(pz_free, user_refused)
         free_now(t, zone);
 }
 
-/* An LMR over what is none, and an SRQ of less than nothing. */
-static DAT_RETURN lmr_over_zone(const struct zone_args *args, DAT_PZ_HANDLE zone, DAT_HANDLE *made)
+static DAT_RETURN lmr_over(const struct zone_args *args, DAT_HANDLE lmr, DAT_PZ_HANDLE zone,
+                           DAT_HANDLE *made)
 {
-        DAT_REGION_DESCRIPTION region = {.for_lmr_handle = zone};
+        DAT_REGION_DESCRIPTION region = {.for_lmr_handle = lmr};
         DAT_LMR_CONTEXT lmr_context;
         DAT_RMR_CONTEXT rmr_context;
         DAT_VLEN length;
@@ -114,6 +114,34 @@ static DAT_RETURN lmr_over_zone(const struct zone_args *args, DAT_PZ_HANDLE zone
         return dat_lmr_create(args->ia, DAT_MEM_TYPE_LMR, region, MESSAGE, zone,
                               DAT_MEM_PRIV_ALL_FLAG, made, &lmr_context, &rmr_context, &length,
                               &address);
+}
+
+/* An LMR over another one is in its own zone, and not in that of the other one. */
+CASE(pz_free, lmr_over_other_zone)
+{
+        struct zone_args args = zone_args(t);
+        DAT_PZ_HANDLE below = pz_new(t);
+        DAT_PZ_HANDLE over = pz_new(t);
+        DAT_LMR_HANDLE source = made_in(t, &zone_kinds[1], below);
+        DAT_LMR_HANDLE made = DAT_HANDLE_NULL;
+
+        must(lmr_over(&args, source, over, &made));
+        adopt(t, DAT_HANDLE_TYPE_LMR, made);
+
+        expect(dat_pz_free(below), DAT_INVALID_STATE);
+        expect(dat_pz_free(over), DAT_INVALID_STATE);
+        release(t, source);
+        free_now(t, below);
+        expect(dat_pz_free(over), DAT_INVALID_STATE);
+        expect_that(zone_of_lmr(made) == over, "the LMR is in its zone no more");
+        release(t, made);
+        free_now(t, over);
+}
+
+/* An LMR over what is none, and an SRQ of less than nothing. */
+static DAT_RETURN lmr_over_zone(const struct zone_args *args, DAT_PZ_HANDLE zone, DAT_HANDLE *made)
+{
+        return lmr_over(args, zone, zone, made);
 }
 
 static DAT_RETURN negative_srq(const struct zone_args *args, DAT_PZ_HANDLE zone, DAT_HANDLE *made)
@@ -306,6 +334,24 @@ FAMILY(pz_free, in_use_in_state, consumer_ep_states)
                 expect_ep_state_kept(t, ep, row->state);
                 expect_that(zone_of_ep(ep) == zone, "the EP is in the zone no more");
         }
+}
+
+/* The Provider's EP, which was in no zone before. */
+CASE(pz_free, in_use_by_tentative_ep)
+{
+        DAT_PZ_HANDLE zones[] = {pz_new(t), pz_new(t)};
+        DAT_EP_HANDLE ep = ep_in(t, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+
+        for (int i = 0; i < 2; i++) {
+                DAT_EP_PARAM param = {.pz_handle = zones[i]};
+
+                must(dat_ep_modify(ep, DAT_EP_FIELD_PZ_HANDLE, &param));
+                EACH_REFUSAL (j)
+                        expect(dat_pz_free(zones[i]), DAT_INVALID_STATE);
+        }
+        free_now(t, zones[0]);
+        expect_that(zone_of_ep(ep) == zones[1], "the EP is in the zone no more");
+        expect_ep_state_kept(t, ep, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
 }
 
 CASE(pz_free, refusal_keeps_traffic)

@@ -199,3 +199,52 @@ FAMILY(rmr_bind, former_elsewhere, elsewheres)
 
         expect_denied(t, &beside, row->way, former, REGION, WIDTH);
 }
+
+/* What is done to one of two RMRs over the same bytes; the other one is reached before and after.
+ */
+static const struct beside_change {
+        const char *id;
+        enum way way;
+        size_t offset, width;
+} beside_changes[] = {
+    {"write_bound_anew", BY_WRITE, 0, WIDTH},
+    {"read_bound_anew", BY_READ, 0, WIDTH},
+    {"write_unbound", BY_WRITE, REGION, 0},
+    {"read_unbound", BY_READ, REGION, 0},
+};
+
+FAMILY(rmr_bind, other_stays_open, beside_changes)
+{
+        struct window window = window_for(t, row->way);
+        struct bind binds[] = {bind_of(t, &window), bind_of(t, &window), bind_of(t, &window)};
+        struct bind changed;
+
+        for (int i = 0; i < 3; i++)
+                expect_bound(t, &window, &binds[i]);
+        changed = binds[1];
+        changed.segment = triplet(window.memory, row->offset, row->width);
+        expect_bound(t, &window, &changed);
+
+        for (int i = 0; i < 3; i += 2) {
+                expect_bind_told(t, &binds[i]);
+                expect_reached(t, &window, row->way, binds[i].context, REGION, WIDTH);
+        }
+        expect(dat_lmr_free(window.memory->lmr), DAT_INVALID_STATE);
+}
+
+/* The RMR is the last in its zone: LMRs and EP have gone. */
+CASE(rmr_bind, unbound_stays_in_zone)
+{
+        struct window window = window_with(t, .pz = pz_new(t));
+        struct bind bind = bind_of(t, &window);
+
+        expect_bound(t, &window, &bind);
+        unbind(t, &window, bind);
+        release(t, window.memory->lmr);
+        release(t, window.near);
+
+        expect(dat_pz_free(window.pz), DAT_INVALID_STATE);
+        release(t, bind.rmr);
+        expect(dat_pz_free(window.pz), DAT_SUCCESS);
+        disown(t, window.pz);
+}

@@ -137,6 +137,20 @@ CASE(rmr_bind, flushed_opens_nothing)
         expect_denied(t, &window, BY_WRITE, bind.context, REGION, WIDTH);
 }
 
+/* What was not bound is in use by no RMR. */
+CASE(rmr_bind, flushed_holds_nothing)
+{
+        struct window window = window_with(t);
+        struct bind bind = bind_of(t, &window);
+
+        must_disconnect(t, window.near);
+        expect(rmr_bind_post(&bind), DAT_SUCCESS);
+        rmr_bind_expect_flushed(t, &window, &bind);
+
+        expect(dat_lmr_free(window.memory->lmr), DAT_SUCCESS);
+        disown(t, window.memory->lmr);
+}
+
 CASE(rmr_bind, flushed_closes_nothing)
 {
         struct window window = window_with(t);
