@@ -21,6 +21,11 @@ FAMILY(lmr_sync_rdma_read, batch, sync_batches)
         sync_batch(t, &sync_read, row);
 }
 
+FAMILY(lmr_sync_rdma_read, of_type, types)
+{
+        sync_of_type(t, &sync_read, row);
+}
+
 FAMILY(lmr_sync_rdma_read, privileges, sync_privileges)
 {
         sync_privileged(t, &sync_read, row);

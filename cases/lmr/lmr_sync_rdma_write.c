@@ -23,6 +23,11 @@ FAMILY(lmr_sync_rdma_write, batch, sync_batches)
         sync_batch(t, &sync_write, row);
 }
 
+FAMILY(lmr_sync_rdma_write, of_type, types)
+{
+        sync_of_type(t, &sync_write, row);
+}
+
 FAMILY(lmr_sync_rdma_write, privileges, sync_privileges)
 {
         sync_privileged(t, &sync_write, row);

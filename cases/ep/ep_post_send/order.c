@@ -144,6 +144,23 @@ CASE(ep_post_send, by_each_route)
         }
 }
 
+/* Two EPs report to one EVD, and send in turn or one after the other. */
+CASE(ep_post_send, of_its_own_ep)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        struct line lines[2] = {line_with(t, .request_evd = evd), line_with(t, .request_evd = evd)};
+
+        for (int i = 0; i < 8; i++) {
+                struct line *line = &lines[i < 4 ? i % 2 : i / 6];
+
+                must_line_recv(t, line, 1);
+                expect(line_send(line, PLAIN), DAT_SUCCESS);
+                expect_arrivals(t, line, 1);
+                expect_sends_complete(t, line, 1);
+        }
+        expect_empty(t, evd);
+}
+
 /* When the message has arrived, so has the data that was written before it. */
 CASE(ep_post_send, after_rdma_write)
 {

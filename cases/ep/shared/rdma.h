@@ -182,6 +182,8 @@ void rdma_unseen_there(struct test *t, const struct rdma_kind *kind);
 
 void rdma_cookie(struct test *t, const struct rdma_kind *kind, const struct cookie *row);
 void rdma_same_cookie(struct test *t, const struct rdma_kind *kind);
+/* Of two EPs whose requests complete on one EVD. */
+void rdma_of_its_own_ep(struct test *t, const struct rdma_kind *kind);
 
 /* The completion of an RDMA whose cookie has bits in each byte. */
 static const struct rdma_outcome {

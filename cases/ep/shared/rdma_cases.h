@@ -26,6 +26,7 @@ RDMA_CASE(unseen_at_other_end, rdma_unseen_there)
 RDMA_FAMILY(cookie, cookies, rdma_cookie)
 RDMA_FAMILY(cookie_of, rdma_outcomes, rdma_cookie_of)
 RDMA_CASE(same_cookie, rdma_same_cookie)
+RDMA_CASE(of_its_own_ep, rdma_of_its_own_ep)
 
 /* Flags */
 RDMA_FAMILY(flags, rdma_flags, rdma_flagged)

@@ -100,6 +100,22 @@ void rdma_same_cookie(struct test *t, const struct rdma_kind *kind)
         expect_rdma_silent(t, rdma.evd);
 }
 
+void rdma_of_its_own_ep(struct test *t, const struct rdma_kind *kind)
+{
+        DAT_EVD_HANDLE evd = evd_with(t);
+        struct rdma rdmas[2];
+
+        for (int i = 0; i < 2; i++)
+                rdmas[i] = rdma_with(t, kind, .length = SMALL, .request_evd = evd);
+        for (uint64_t i = 0; i < 8; i++) {
+                const struct rdma *rdma = &rdmas[i < 4 ? i % 2 : i / 6];
+
+                expect(rdma_post_whole(t, rdma, i, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+                expect_rdma(t, rdma, i, SMALL);
+        }
+        expect_rdma_silent(t, evd);
+}
+
 void rdma_cookie_of(struct test *t, const struct rdma_kind *kind, const struct rdma_outcome *row)
 {
         struct rdma rdma = rdma_with(t, kind, .segments = row->segments);

@@ -71,6 +71,32 @@ void sync_batch(struct test *t, const struct sync_kind *kind, const struct sync_
                 expect_content(t, bufs[i]);
 }
 
+static DAT_LMR_TRIPLET part_of(const struct region *region, size_t offset, size_t length)
+{
+        return (DAT_LMR_TRIPLET){
+            .lmr_context = region->lmr_context,
+            .virtual_address = (DAT_VADDR)(uintptr_t)region->addr + offset,
+            .segment_length = length,
+        };
+}
+
+void sync_of_type(struct test *t, const struct sync_kind *kind, const struct type_row *row)
+{
+        struct region region =
+            region_make(t, of_type(t, row, (struct region_opts){.length = REGION_PAGE}));
+        DAT_LMR_TRIPLET parts[] = {part_of(&region, 0, REGION_PAGE), part_of(&region, 77, 1000),
+                                   part_of(&region, REGION_PAGE - 1, 1)};
+        DAT_LMR_TRIPLET beyond = part_of(&region, 0, 2);
+
+        beyond.virtual_address = region.registered_address + region.registered_size - 1;
+        message_fill(region.addr, REGION_PAGE, CONTENT);
+        for (int i = 0; i < 3; i++)
+                expect(kind->call(ia(t), &parts[i], 1), DAT_SUCCESS);
+        expect(kind->call(ia(t), parts, 3), DAT_SUCCESS);
+        expect(kind->call(ia(t), &beyond, 1), DAT_INVALID_PARAMETER);
+        expect_that(message_holds(region.addr, REGION_PAGE, CONTENT), "the call changed memory");
+}
+
 void sync_privileged(struct test *t, const struct sync_kind *kind,
                      const struct sync_privileges *row)
 {

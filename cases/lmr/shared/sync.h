@@ -7,6 +7,7 @@
 #define CASES_LMR_SYNC_H
 
 #include "cases/ep/shared/rdma.h"
+#include "cases/lmr/shared/region.h"
 
 /* One of the two calls, and the RDMA that it is for. */
 struct sync_kind {
@@ -32,6 +33,9 @@ static const struct sync_batch sync_batches[] = {
     {"the_same_again", 3, 1, false, true},   {"a_thousand", 1000, 4, true, false},
 };
 void sync_batch(struct test *t, const struct sync_kind *kind, const struct sync_batch *row);
+
+/* An LMR of each type of memory, from its first to its last byte, and a part of it. */
+void sync_of_type(struct test *t, const struct sync_kind *kind, const struct type_row *row);
 
 /* LMRs that RDMA of the call's kind may use, whatever else may use them. */
 static const struct sync_privileges {
