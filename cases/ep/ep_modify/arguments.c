@@ -22,6 +22,32 @@ CASE(ep_modify, srq_handle)
         expect_that(after.param.srq_handle == srq, "the EP is on another SRQ");
 }
 
+static const struct srq_change {
+        const char *id;
+        bool of_plain_ep; /* which is to be given one; else one that has one is to lose it */
+} srq_changes[] = {
+    {"to_none", .of_plain_ep = false},
+    {"of_plain_ep", .of_plain_ep = true},
+};
+
+FAMILY(ep_modify, srq_for_life, srq_changes)
+{
+        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_SRQ_HANDLE has = row->of_plain_ep ? DAT_HANDLE_NULL : srq;
+        DAT_EP_PARAM asked = {.srq_handle = row->of_plain_ep ? srq : DAT_HANDLE_NULL};
+        DAT_EP_HANDLE ep = ep_with(t, .srq = has);
+
+        expect_or_note(dat_ep_modify(ep, DAT_EP_FIELD_SRQ_HANDLE, &asked), DAT_INVALID_PARAMETER,
+                       DAT_INVALID_STATE);
+
+        expect_that(ep_snapshot(t, ep).param.srq_handle == has, "the EP has another SRQ");
+        if (row->of_plain_ep) {
+                expect_ep_bears(t, ep);
+                expect(dat_srq_free(srq), DAT_SUCCESS);
+                disown(t, srq);
+        }
+}
+
 static const struct omitted {
         const char *id;
         DAT_EP_PARAM_MASK field;

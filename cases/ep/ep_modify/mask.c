@@ -234,6 +234,22 @@ CASE(ep_modify, structure_kept)
         expect_structure_kept(t, ep, &wishes, DAT_INVALID_PARAMETER);
 }
 
+/* The structure is the consumer's again when the call returns. */
+CASE(ep_modify, structure_given_back)
+{
+        struct ep_snapshot before;
+        struct wishes wishes;
+        DAT_EP_HANDLE ep = ep_with_wishes(t, &wishes, &before);
+        DAT_EP_PARAM given = wishes.asked;
+
+        expect(dat_ep_modify(ep, wishes.all, &given), DAT_SUCCESS);
+        memset(&given, 0xa5, sizeof(given));
+        reports_as_wished(t, ep, &wishes);
+        for (size_t i = 0; i < MODIFIABLE_COUNT; i++)
+                expect_wish_shown(t, &wishes, ep, i);
+        expect_ep_bears(t, ep);
+}
+
 CASE(ep_modify, structure_kept_late)
 {
         struct wishes wishes = {.all = 0};
@@ -289,4 +305,27 @@ CASE(ep_modify, each_undefined_mask_bit)
                             dat_ep_modify(change.ep, change.parameter->field | bit, &change.asked),
                             DAT_INVALID_PARAMETER);
         expect_ep_kept(t, change.ep, &change.before, 0);
+}
+
+/* In Passive Connection Pending all may be refused (EP-17). */
+static const struct ep_state_row changing[] = {
+    {"reserved", DAT_EP_STATE_RESERVED},
+    {"tentative_connection_pending", DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING},
+};
+
+FAMILY(ep_modify, undefined_mask_bits_in, changing)
+{
+        DAT_EP_ATTR few = ep_attr_few(t);
+        DAT_EP_HANDLE ep = ep_in(t, row->state, .attr = &few);
+        struct ep_change change = ep_change_of(t, &ep_parameters[EP_PARAM_max_recv_dtos], ep, 0);
+
+        for (DAT_EP_PARAM_MASK bit = 1; bit; bit <<= 1) {
+                if (bit & DAT_EP_FIELD_ALL)
+                        continue;
+                expect_bit(bit, dat_ep_modify(ep, bit, &change.asked), DAT_INVALID_PARAMETER);
+                expect_bit(bit, dat_ep_modify(ep, change.parameter->field | bit, &change.asked),
+                           DAT_INVALID_PARAMETER);
+        }
+        expect_ep_kept(t, ep, &change.before, change.parameter->field);
+        expect_ep_bears(t, ep);
 }

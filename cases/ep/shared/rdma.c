@@ -52,6 +52,7 @@ DAT_EP_ATTR rdma_attr(struct test *t, const struct rdma_kind *kind, struct rdma_
             transfer_attr(t, (struct transfer_opts){.dtos = opts.dtos,
                                                     .most = opts.most,
                                                     .reads = reads_of(t, kind, opts.reads),
+                                                    .recv_flags = opts.recv_flags,
                                                     .request_flags = opts.request_flags});
         DAT_COUNT segments = opts.split ? opts.split->segments : opts.segments;
 

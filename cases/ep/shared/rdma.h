@@ -36,6 +36,7 @@ struct rdma_opts {
         DAT_COUNT reads;                    /* under way at most, of a read: 4 */
         DAT_VLEN most;                      /* that the EP is made for: 1 MiB */
         DAT_COMPLETION_FLAGS request_flags; /* the EP's attribute */
+        DAT_COMPLETION_FLAGS recv_flags;    /* the same of both EPs */
         DAT_EVD_HANDLE request_evd;         /* of the active EP: an own one */
         DAT_EVD_HANDLE passive_evd;         /* of the passive EP's requests: an own one */
         DAT_PZ_HANDLE pz;                   /* of the active EP and its vector: pz(t) */
@@ -220,12 +221,21 @@ static const struct rdma_flags rdma_flags[] = {
 void rdma_flagged(struct test *t, const struct rdma_kind *kind, const struct rdma_flags *row);
 void rdma_flushed(struct test *t, const struct rdma_kind *kind, const struct rdma_flags *row);
 
-static const struct rdma_flags rdma_unconfigured[] = {
-    {"alone", UNSIGNALLED},
-    {"suppress", UNSIGNALLED | SUPPRESS},
-    {"fence", UNSIGNALLED | FENCE},
-    {"all", UNSIGNALLED | SUPPRESS | FENCE},
+/* The unsignalled flag, and what the EP is configured for instead of it. */
+static const struct rdma_unconfigured {
+        const char *id;
+        DAT_COMPLETION_FLAGS flags, of_ep, of_receives;
+} rdma_unconfigured[] = {
+    {"alone", UNSIGNALLED, 0, 0},
+    {"suppress", UNSIGNALLED | SUPPRESS, 0, 0},
+    {"fence", UNSIGNALLED | FENCE, 0, 0},
+    {"all", UNSIGNALLED | SUPPRESS | FENCE, 0, 0},
+    {"threshold", UNSIGNALLED, DAT_COMPLETION_EVD_THRESHOLD_FLAG, 0},
+    {"for_receives", UNSIGNALLED, 0, UNSIGNALLED},
 };
+void rdma_unsignalled_refused(struct test *t, const struct rdma_kind *kind,
+                              const struct rdma_unconfigured *row);
+
 static const struct rdma_flags rdma_undefined[] = {
     {"next_bit", (DAT_COMPLETION_FLAGS)0x20},
     {"highest_bit", (DAT_COMPLETION_FLAGS)(1U << 31)},

@@ -30,7 +30,7 @@ RDMA_CASE(of_its_own_ep, rdma_of_its_own_ep)
 
 /* Flags */
 RDMA_FAMILY(flags, rdma_flags, rdma_flagged)
-RDMA_FAMILY(unsignalled_unconfigured, rdma_unconfigured, rdma_flags_refused)
+RDMA_FAMILY(unsignalled_unconfigured, rdma_unconfigured, rdma_unsignalled_refused)
 RDMA_FAMILY(undefined_flags, rdma_undefined, rdma_flags_refused)
 RDMA_CASE(each_undefined_flag, rdma_each_undefined_flag)
 RDMA_FAMILY(unlisted_flags, rdma_unlisted, rdma_flags_unlisted)

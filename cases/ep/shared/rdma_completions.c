@@ -179,6 +179,16 @@ void rdma_flags_refused(struct test *t, const struct rdma_kind *kind, const stru
         expect_rdma_refused(t, &rdma);
 }
 
+void rdma_unsignalled_refused(struct test *t, const struct rdma_kind *kind,
+                              const struct rdma_unconfigured *row)
+{
+        struct rdma rdma =
+            rdma_with(t, kind, .request_flags = row->of_ep, .recv_flags = row->of_receives);
+
+        expect(rdma_post_whole(t, &rdma, 1, row->flags), DAT_INVALID_PARAMETER);
+        expect_rdma_refused(t, &rdma);
+}
+
 void rdma_each_undefined_flag(struct test *t, const struct rdma_kind *kind)
 {
         struct rdma rdma = rdma_with(t, kind);

@@ -127,19 +127,22 @@ FAMILY(rmr_bind, flags_of_flushed, flagged)
         }
 }
 
-static const struct flags_row {
+/* The unsignalled flag, and what the EP is configured for instead of it. */
+static const struct unconfigured {
         const char *id;
-        unsigned int flags;
-        bool noted; /* success is a NOTE */
+        unsigned int flags, of_ep, of_receives;
 } unconfigured[] = {
-    {"alone", UNSIGNAL, .noted = false},
-    {"with_suppress", UNSIGNAL | SUPPRESS, .noted = false},
-    {"with_fence", UNSIGNAL | FENCE, .noted = false},
+    {"alone", UNSIGNAL, 0, 0},
+    {"with_suppress", UNSIGNAL | SUPPRESS, 0, 0},
+    {"with_fence", UNSIGNAL | FENCE, 0, 0},
+    {"threshold", UNSIGNAL, DAT_COMPLETION_EVD_THRESHOLD_FLAG, 0},
+    {"for_receives", UNSIGNAL, 0, UNSIGNAL},
 };
 
 FAMILY(rmr_bind, unsignalled_unconfigured, unconfigured)
 {
-        struct window window = window_with(t);
+        struct window window =
+            window_with(t, .requests = FLAGS(row->of_ep), .receives = FLAGS(row->of_receives));
         struct bind bound = bind_of(t, &window);
         struct bind bind;
 
@@ -152,7 +155,11 @@ FAMILY(rmr_bind, unsignalled_unconfigured, unconfigured)
         expect_no_bind(t, &window, &bound);
 }
 
-static const struct flags_row undefined[] = {
+static const struct flags_row {
+        const char *id;
+        unsigned int flags;
+        bool noted; /* success is a NOTE */
+} undefined[] = {
     {"solicited", DAT_COMPLETION_SOLICITED_WAIT_FLAG, .noted = true},
     {"threshold", DAT_COMPLETION_EVD_THRESHOLD_FLAG, .noted = true},
     {"next_bit", 0x20, .noted = false},

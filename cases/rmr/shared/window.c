@@ -17,6 +17,7 @@ static void join(struct test *t, struct window *window, struct window_opts opts)
         struct loop loop;
 
         attr.request_completion_flags = opts.requests;
+        attr.recv_completion_flags = opts.receives;
         loop = loop_of(t, (struct ep_opts){.pz = window->pz, .request_evd = evd, .attr = &attr},
                        (struct ep_opts){.pz = far_pz, .attr = &far_attr});
         window->away = buf_with(t, .pz = far_pz, .length = MEMORY + 2 * MARGIN);

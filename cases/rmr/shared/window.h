@@ -29,6 +29,7 @@ struct window_opts {
         DAT_PZ_HANDLE pz;              /* of the near EP and its memory: pz(t) */
         DAT_MEM_PRIV_FLAGS privileges; /* of that memory: LOCAL_PRIVILEGES, no remote ones */
         DAT_COMPLETION_FLAGS requests; /* the near EP's request_completion_flags */
+        DAT_COMPLETION_FLAGS receives; /* and its recv_completion_flags */
         DAT_CNO_HANDLE cno;            /* of the near EP's request EVD */
         bool reads;                    /* the far EP may read, too; else it only writes */
 };
