@@ -175,7 +175,10 @@ FAMILY(srq_resize, keeps_watermark_armed, changes)
         expect_no_mark_event(t, &armed.flow);
 }
 
-/* The queue is filled up to the mark, and falls below it, after the one event of that setting. */
+/*
+ * The queue is filled up to the mark, and falls below it, after the one event of that setting. It
+ * is resized both while there are too few receives and while there are enough.
+ */
 FAMILY(srq_resize, keeps_watermark_spent, changes)
 {
         struct queue queue = queue_below_mark(t, 4);
@@ -184,6 +187,7 @@ FAMILY(srq_resize, keeps_watermark_spent, changes)
         must(resize(t, queue.srq, row, 4));
 
         expect_posts(t, &queue, 4);
+        must(resize(t, queue.srq, row, 4));
         flow_deliver(t, &flow, 1);
         expect_no_mark_event(t, &flow);
 }
