@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_srq_create: the low watermark. */
+#include "cases/evd/shared/dispatcher.h"
 #include "cases/srq/shared/queue.h"
 #include "cases/srq/srq_create/fixtures.h"
 #include "clauses/srq_create.h"
@@ -100,14 +101,62 @@ FAMILY(srq_create, other_mark, marks)
         expect_quiet(async_evd(t));
 }
 
-/* A mark of the creation that the SRQ has: one that was set counts the same. */
-CASE(srq_create, other_mark_bounds_size)
+/* The same; where the SRQ has another mark than that, the case ends as NOTE. */
+static DAT_SRQ_HANDLE must_create_marked(struct test *t, DAT_COUNT mark)
 {
-        DAT_COUNT mark = 2 + (DAT_COUNT)draw(t, 6);
         DAT_SRQ_HANDLE srq = create_marked(t, mark);
 
         if (srq == DAT_HANDLE_NULL || srq_param(t, srq).low_watermark != mark)
                 end_noted(t, "no SRQ is made with a low watermark of %d (SRQ-8)", mark);
+        return srq;
+}
+
+/*
+ * The wait begins before there is an SRQ. It is on a CNO: a thread that took the event itself would
+ * have it before the case knows the handle in it.
+ */
+CASE(srq_create, other_mark_wakes)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct waiter *waiter;
+        struct woken woken;
+        DAT_SRQ_HANDLE srq;
+
+        must(dat_evd_modify_cno(async_evd(t), cno));
+        waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
+        must_wait(waiter);
+        srq = must_create_marked(t, 1 + (DAT_COUNT)draw(t, 8));
+        woken = expect_awake(waiter);
+
+        expect(woken.ret, DAT_SUCCESS);
+        expect_that(woken.evd == async_evd(t), "the CNO names another EVD");
+        expect_async_event(srq);
+        expect_quiet(async_evd(t));
+        must(dat_evd_modify_cno(async_evd(t), DAT_HANDLE_NULL));
+}
+
+/* The mark is spent: receives that fall below it later raise no other event. */
+CASE(srq_create, other_mark_spent)
+{
+        struct queue queue = queue_made(t, 8);
+        struct flow flow;
+
+        queue.srq = must_create_marked(t, 4);
+        drain_async_event(t);
+        flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        queue_post(t, &queue, 4);
+        expect_quiet(async_evd(t));
+
+        flow_deliver(t, &flow, 1);
+        expect_no_mark_event(t, &flow);
+}
+
+/* A mark of the creation that the SRQ has: one that was set counts the same. */
+CASE(srq_create, other_mark_bounds_size)
+{
+        DAT_COUNT mark = 2 + (DAT_COUNT)draw(t, 6);
+        DAT_SRQ_HANDLE srq = must_create_marked(t, mark);
+
         drain_async_event(t);
 
         expect(dat_srq_resize(srq, mark - 1), DAT_INVALID_STATE);
