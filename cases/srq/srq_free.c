@@ -8,6 +8,7 @@
 #include "cases/shared/handles.h"
 #include "cases/shared/refusals.h"
 #include "cases/shared/rounds.h"
+#include "cases/srq/shared/neighbours.h"
 #include "cases/srq/shared/queue.h"
 
 #define LONG_MESSAGE ((size_t)128 * 1024) /* bytes */
@@ -908,6 +909,33 @@ static DAT_RETURN query(void *srq)
         DAT_SRQ_PARAM param = {.ia_handle = DAT_HANDLE_NULL};
 
         return dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param);
+}
+
+/*
+ * Calls of other threads beside it
+ */
+
+/* Frees an SRQ of this thread only; that it was made is a step. */
+static DAT_RETURN free_another(void *arg, unsigned int i)
+{
+        struct srq_beside *it = arg;
+        DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
+
+        (void)i;
+        if (!step_worked(&it->broken, "dat_srq_create",
+                         dat_srq_create(it->ia, it->pz, &it->srq_attr, &srq)))
+                return DAT_SUCCESS;
+        return dat_srq_free(srq);
+}
+
+static const struct srq_neighbour neighbours[] = {
+    {"post", srq_beside_post},     {"query", srq_beside_query}, {"resize", srq_beside_resize},
+    {"set_lw", srq_beside_set_lw}, {"reap", srq_beside_reap},   {"ep", srq_beside_ep},
+};
+
+FAMILY(srq_free, beside, neighbours, BESIDE_DEADLINE)
+{
+        expect_srq_beside(t, free_another, row, NULL);
 }
 
 static DAT_RETURN resize(void *srq)
