@@ -23,6 +23,7 @@ struct srq_beside {
         DAT_SRQ_PARAM params[SRQ_TURNS]; /* that the queries of a round told */
         DAT_EVENT events[SRQ_TURNS];     /* that were reaped in a round */
         DAT_COUNT sizes[SRQ_TURNS];      /* that a query told after each resize of a round */
+        DAT_COUNT marks[SRQ_TURNS];      /* that a query told after each setting of a round */
         DAT_COUNT ahead;                 /* that the EP has taken ahead of messages (SRQ-31) */
         struct broken_step broken;       /* of the neighbour, or beside the page's call */
 };
