@@ -3,6 +3,7 @@
 #include "case/limits.h"
 #include "cases/ep/ep_create_with_srq/fixtures.h"
 #include "cases/ep/shared/creation.h"
+#include "cases/shared/loop.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_create_with_srq.h"
 
@@ -150,6 +151,47 @@ CASE(ep_create_with_srq, many_eps)
         }
 }
 
+static void send_between(struct test *t, DAT_EP_HANDLE from, DAT_EP_HANDLE to, struct queue *queue,
+                         uint64_t number)
+{
+        struct flow flow = {
+            .ep = to,
+            .evd = ep_recv_evd(t, to),
+            .length = MESSAGE,
+            .sent = number + 1,
+            .received = number,
+        };
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
+
+        message_fill(buf->addr, MESSAGE, number);
+        must(dat_ep_post_send(from, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 0},
+                              DAT_COMPLETION_DEFAULT_FLAG));
+        expect_messages(t, queue, &flow, 1);
+        must_dto(ep_request_evd(t, from));
+}
+
+/* Each of the two takes receives from the one SRQ for the messages of the other. */
+CASE(ep_create_with_srq, both_ends)
+{
+        struct queue queue = queue_with(t, 8);
+        struct loop loop = {
+            .requests = evd_with(t, .flags = DAT_EVD_CR_FLAG),
+            .active = ep_create_with_srq_create_on(t, queue.srq),
+            .passive = ep_create_with_srq_create_on(t, queue.srq),
+        };
+
+        loop_join_either(t, &loop);
+        queue.cookie_bits = WIDE_COOKIES;
+        queue_post(t, &queue, 4);
+        for (uint64_t i = 0; i < 2; i++) {
+                send_between(t, loop.active, loop.passive, &queue, i);
+                send_between(t, loop.passive, loop.active, &queue, i);
+        }
+        expect_quiet(ep_recv_evd(t, loop.active));
+        expect_quiet(ep_recv_evd(t, loop.passive));
+}
+
 CASE(ep_create_with_srq, evds_of_several_eps)
 {
         struct queue queue = queue_with(t, 8);
@@ -193,6 +235,18 @@ CASE(ep_create_with_srq, receives_wait_already)
         expect_traffic(t, &queue, &flow, 4);
 }
 
+/* Receives of its SRQ are none of its own. */
+static void expect_new(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EP_STATE state;
+        DAT_BOOLEAN recv_idle = DAT_FALSE;
+        DAT_BOOLEAN request_idle = DAT_FALSE;
+
+        expect(dat_ep_get_status(ep, &state, &recv_idle, &request_idle), DAT_SUCCESS);
+        expect_eq(plain_ep_state(state), DAT_EP_STATE_UNCONNECTED);
+        expect_that(recv_idle && request_idle, "a new EP is not idle");
+}
+
 /* Attributes and connection of the EPs before it are not those of a new one. */
 CASE(ep_create_with_srq, after_freed_ones)
 {
@@ -207,14 +261,14 @@ CASE(ep_create_with_srq, after_freed_ones)
 
                 with.srq = queue.srq;
                 with.param.ep_attr.max_message_size = size;
+                queue_post(t, &queue, 1);
                 ep = ep_created(t, &with);
                 param = ep_described(t, ep);
                 expect_eq(param.ep_attr.max_message_size, size);
                 expect_that(param.srq_handle == queue.srq, "the EP has another SRQ");
-                expect_eq(ep_state(t, ep), DAT_EP_STATE_UNCONNECTED);
+                expect_new(t, ep);
 
                 flow = flow_to(t, ep, expect_connect(ep));
-                queue_post(t, &queue, 1);
                 expect_traffic(t, &queue, &flow, 1);
                 expect_quiet(flow.evd);
                 release(t, ep);
