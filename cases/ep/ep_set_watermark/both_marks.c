@@ -320,3 +320,48 @@ CASE(ep_set_watermark, infinite_at_first)
         expect_no_event(t, &stage);
         expect_messages_all(t, &stage);
 }
+
+/* The thread waits before the call, by which the mark is exceeded. */
+FAMILY(ep_set_watermark, already_above_wakes, high_marks)
+{
+        require_unreaped_counted(t);
+
+        struct stage stage = ep_set_watermark_stage_set(t);
+        DAT_EVD_HANDLE evd = row->soft == 0 ? async_evd(t) : stage.connect_evd;
+        struct waiter *waiter;
+        struct woken woken;
+
+        flow_deliver(t, &stage.flow, 3);
+        waiter = wait_on_evd(t, evd, 4 * event_timeout(t), 1);
+        must_wait(waiter);
+        expect_set(t, stage.flow.ep, row->soft, row->hard);
+
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        if (row->soft == 0)
+                expect_async_about(&woken.event, stage.flow.ep);
+        else
+                expect_eq(woken.event.event_number, DAT_CONNECTION_EVENT_BROKEN);
+}
+
+/* A mark of the size that the SRQ had is exceeded by the receives that it took since. */
+FAMILY(ep_set_watermark, on_grown_srq, high_marks)
+{
+        require_unreaped_counted(t);
+
+        struct stage stage = ep_set_watermark_stage_set(t);
+        DAT_COUNT size = srq_size(t, stage.queue.srq);
+        DAT_COUNT mark = size < SLOTS - 1 ? size : SLOTS - 1;
+
+        must(dat_srq_resize(stage.queue.srq, srq_size_above(t, stage.queue.srq, 1)));
+        if (srq_size(t, stage.queue.srq) <= mark)
+                end_noted(t, "the SRQ grows no further than %d receives", mark);
+        queue_post(t, &stage.queue, mark + 1 - POSTS);
+        expect_set(t, stage.flow.ep, row->soft == 0 ? mark : INFINITE,
+                   row->hard == 0 ? mark : INFINITE);
+
+        flow_deliver(t, &stage.flow, mark);
+        expect_no_event(t, &stage);
+        flow_send(&stage.flow, 1);
+        expect_high_mark_exceeded(t, stage.flow.ep, row);
+}

@@ -152,3 +152,27 @@ CASE(ep_set_watermark, hard_loses_no_receive)
         }
         expect_traffic(t, &stage.queue, &other, left);
 }
+
+/*
+ * Without the mark the EP would stay: the send that its disconnect waits for finds no receive. The
+ * end is reported as broken, or as the disconnect that was asked for (EP-56).
+ */
+CASE(ep_set_watermark, hard_in_disconnect_pending)
+{
+        struct stage stage = ep_set_watermark_stage_set(t);
+        DAT_EVENT event = {.event_number = DAT_SOFTWARE_EVENT};
+        DAT_COUNT more;
+
+        flow_pend(t, &stage.queue, &stage.flow);
+        expect_set(t, stage.flow.ep, INFINITE, 0);
+        flow_send(&stage.flow, 1);
+
+        expect(dat_evd_wait(stage.connect_evd, event_timeout(t), 1, &event, &more), DAT_SUCCESS);
+        expect_that(event.event_number == DAT_CONNECTION_EVENT_BROKEN ||
+                        event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED,
+                    "event 0x%x is no end of a connection", event.event_number);
+        if (event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED)
+                note(t, "the end by a hard watermark is reported as a disconnect (EP-56)");
+        expect_eq(ep_state(t, stage.flow.ep), DAT_EP_STATE_DISCONNECTED);
+        expect_quiet(stage.connect_evd);
+}
