@@ -273,6 +273,21 @@ FAMILY(srq_set_lw, event_by_message, odd_messages)
         expect_mark_event(t, &armed);
 }
 
+/* It wakes no thread that waits for receives. */
+CASE(srq_set_lw, event_by_unsolicited)
+{
+        struct armed armed = {.queue = queue_with(t, 8)};
+
+        armed.flow =
+            flow_notifying(t, &armed.queue, DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_HANDLE_NULL);
+        queue_post(t, &armed.queue, 4);
+        arm_mark(t, &armed, 4);
+        flow_deliver(t, &armed.flow, 1);
+
+        expect_mark_event(t, &armed);
+        expect_no_mark_event(t, &armed.flow);
+}
+
 CASE(srq_set_lw, event_on_async_evd_alone)
 {
         struct armed armed = armed_with(t, 4, 4);

@@ -176,6 +176,21 @@ FAMILY(srq_set_lw, armed_through, passages)
         expect_mark_event(t, &armed);
 }
 
+/* The same once the event of the mark has come: receives are below it. */
+FAMILY(srq_set_lw, spent_through, passages)
+{
+        struct armed armed = armed_with(t, 4, 4);
+
+        flow_deliver(t, &armed.flow, 1);
+        expect_mark_event(t, &armed);
+        row->pass(t, &armed);
+        expect_quiet(async_evd(t));
+
+        struct flow flow = flow_open(t, &armed.queue, DAT_HANDLE_NULL);
+        flow_deliver(t, &flow, 1);
+        expect_no_mark_event(t, &flow);
+}
+
 CASE(srq_set_lw, no_event_by_disconnect)
 {
         struct armed armed = armed_with(t, 4, 4);
