@@ -207,6 +207,23 @@ FAMILY(srq_resize, keeps_high_watermarks, high_marks)
         expect_high_mark_exceeded(t, ep, row);
 }
 
+/* The soft mark of an EP whose event has come, though receives are still above it. */
+FAMILY(srq_resize, keeps_high_watermark_spent, changes)
+{
+        struct queue queue = queue_with(t, 16);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, 4);
+        must(dat_ep_set_watermark(flow.ep, 0, DAT_WATERMARK_INFINITE));
+        flow_deliver(t, &flow, 1);
+        expect_async_event(flow.ep);
+        must(resize(t, queue.srq, row, 4));
+        expect_quiet(async_evd(t));
+
+        flow_deliver(t, &flow, 2);
+        expect_no_mark_event(t, &flow);
+}
+
 static bool halves_hold(const struct queue *queue, uint64_t receive, uint64_t message)
 {
         const uint8_t *at = queue->buf->addr + receive * MESSAGE;
@@ -476,7 +493,11 @@ FAMILY(srq_resize, keeps_attributes, changes)
         must(resize(t, srq, row, 4));
 
         DAT_SRQ_PARAM after = srq_param(t, srq);
+        DAT_SRQ_PARAM alone = {.max_recv_iov = 0};
+
+        must(dat_srq_query(srq, DAT_SRQ_FIELD_MAX_RECV_IOV, &alone));
         expect_eq(after.max_recv_iov, before.max_recv_iov);
+        expect_eq(alone.max_recv_iov, before.max_recv_iov);
         expect_eq(after.srq_state, before.srq_state);
         expect_that(after.ia_handle == before.ia_handle, "the SRQ is of another IA");
         expect_that(after.pz_handle == before.pz_handle, "the SRQ is of another PZ");
