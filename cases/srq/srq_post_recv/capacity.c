@@ -205,8 +205,10 @@ CASE(srq_post_recv, too_many)
 CASE(srq_post_recv, too_many_not_counted)
 {
         struct crowd crowd = over_full(t);
+        DAT_SRQ_PARAM param = srq_param(t, crowd.queue.srq);
 
-        expect_count(t, srq_param(t, crowd.queue.srq).outstanding_dto_count, crowd.posted);
+        expect_count(t, param.outstanding_dto_count, crowd.posted);
+        expect_count(t, param.available_dto_count, crowd.posted);
 }
 
 CASE(srq_post_recv, too_many_keeps_others)
