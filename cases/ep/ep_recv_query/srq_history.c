@@ -369,3 +369,24 @@ CASE(ep_recv_query, srq_takes_nothing)
         expect_within(t, recv_info(t, flow.ep), 0, 0);
         expect_quiet(flow.evd);
 }
+
+/* The soft mark of the EP stays armed, and spent once its event has come. */
+CASE(ep_recv_query, srq_keeps_mark)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+
+        queue_post(t, &queue, POSTS);
+        must(dat_ep_set_watermark(flow.ep, 0, DAT_WATERMARK_INFINITE));
+        if (drain_async_event(t))
+                end_noted(t, "the EP took receives before any message came (EP-43)");
+        for (int i = 0; i < MANY; i++)
+                expect_within(t, recv_info(t, flow.ep), 0, POSTS);
+        expect_quiet(async_evd(t));
+
+        flow_deliver(t, &flow, 1);
+        expect_async_event(flow.ep);
+        for (int i = 0; i < MANY; i++)
+                expect_within(t, recv_info(t, flow.ep), 0, POSTS - 1);
+        expect_no_mark_event(t, &flow);
+}
