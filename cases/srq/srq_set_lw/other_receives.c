@@ -153,6 +153,13 @@ static void call_calmly(struct test *t, struct armed *armed)
         disconnect(t, armed);
 }
 
+static void call_in_vain(struct test *t, struct armed *armed)
+{
+        for (int turn = 0; turn < VAIN_TURNS; turn++)
+                vain_turn(t, &armed->queue, &armed->flow, turn);
+        disconnect(t, armed);
+}
+
 /* What the EPs of an SRQ go through while its mark is armed. */
 static const struct passage {
         const char *id;
@@ -162,6 +169,7 @@ static const struct passage {
     {"freed", free_ep},
     {"made", make_ep},
     {"calls_granted", call_calmly},
+    {"calls_refused", call_in_vain},
 };
 
 FAMILY(srq_set_lw, armed_through, passages)
