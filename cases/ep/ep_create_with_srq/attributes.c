@@ -174,7 +174,17 @@ CASE(ep_create_with_srq, soft_watermark_raises)
         with.param.ep_attr.srq_soft_hw = 1;
         DAT_EP_HANDLE ep = ep_created(t, &with);
         struct flow flow = flow_to(t, ep, expect_connect(ep));
-        exceed(t, &queue, &flow);
+        DAT_COUNT ahead = 0;
+
+        queue_post(t, &queue, 1);
+        ahead = taken_ahead(t, &flow, 1);
+        flow_deliver(t, &flow, 1);
+        if (drain_async_event(t)) {
+                expect_that(ahead > 0, "the event comes at the mark, and not above it");
+                end_noted(t, "the EP took %d receives before any message came (EP-43)", ahead);
+        }
+        queue_post(t, &queue, 1);
+        flow_deliver(t, &flow, 1);
         expect_async_event(ep);
         expect_quiet(async_evd(t));
         expect_messages(t, &queue, &flow, 2);
