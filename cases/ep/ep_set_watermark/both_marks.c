@@ -370,27 +370,27 @@ FAMILY(ep_set_watermark, on_grown_srq, high_marks)
  * Calls about the SRQ, the EP and another EP of the SRQ, granted and refused, that set no mark of
  * this EP and take no receive.
  */
-static void call_around(struct test *t, const struct stage *stage, const struct flow *other)
+static void call_around(struct test *t, const struct stage *stage)
 {
+        struct flow other = {.ep = ep_with(t, .srq = stage->queue.srq)};
         DAT_EP_PARAM param;
 
+        other.evd = ep_recv_evd(t, other.ep);
         for (int turn = 0; turn < CALM_TURNS; turn++)
-                calm_turn(t, &stage->queue, other, turn);
+                calm_turn(t, &stage->queue, &other, turn);
         for (int turn = 0; turn < VAIN_TURNS; turn++)
                 vain_turn(t, &stage->queue, &stage->flow, turn);
         must(dat_ep_query(stage->flow.ep, DAT_EP_FIELD_ALL, &param));
         must(dat_srq_resize(stage->queue.srq, srq_size_above(t, stage->queue.srq, 1)));
         (void)srq_param(t, stage->queue.srq);
-        ep_with(t, .srq = stage->queue.srq);
 }
 
 FAMILY(ep_set_watermark, armed_through, high_marks)
 {
         struct stage stage = ep_set_watermark_stage_set(t);
-        struct flow other = flow_open(t, &stage.queue, DAT_HANDLE_NULL);
 
         expect_set(t, stage.flow.ep, row->soft, row->hard);
-        call_around(t, &stage, &other);
+        call_around(t, &stage);
         expect_no_event(t, &stage);
 
         flow_send(&stage.flow, 1);
@@ -401,12 +401,11 @@ FAMILY(ep_set_watermark, armed_through, high_marks)
 CASE(ep_set_watermark, soft_spent_through)
 {
         struct stage stage = ep_set_watermark_stage_set(t);
-        struct flow other = flow_open(t, &stage.queue, DAT_HANDLE_NULL);
 
         expect_set(t, stage.flow.ep, 0, INFINITE);
         flow_deliver(t, &stage.flow, 1);
         expect_async_event(stage.flow.ep);
-        call_around(t, &stage, &other);
+        call_around(t, &stage);
         expect_quiet(async_evd(t));
 
         flow_deliver(t, &stage.flow, 2);
