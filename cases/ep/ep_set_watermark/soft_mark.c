@@ -262,24 +262,6 @@ CASE(ep_set_watermark, soft_again_above)
         expect_quiet(async_evd(t));
 }
 
-/* The first event shows that the provider counts the receives. No other is read in between. */
-CASE(ep_set_watermark, soft_each_setting)
-{
-        require_unreaped_counted(t);
-
-        struct stage stage = ep_set_watermark_stage_set(t);
-
-        flow_deliver(t, &stage.flow, 3);
-        expect_set(t, stage.flow.ep, 2, INFINITE);
-        expect_async_event(stage.flow.ep);
-        for (DAT_COUNT mark = 0; mark < 3; mark++)
-                expect_set(t, stage.flow.ep, mark, INFINITE);
-
-        for (int i = 0; i < 3; i++)
-                expect_async_event(stage.flow.ep);
-        expect_quiet(async_evd(t));
-}
-
 FAMILY(ep_set_watermark, soft_again_at, again)
 {
         require_unreaped_counted(t);
