@@ -295,6 +295,8 @@ def connection_event(call: Call, evd: Evd, data: dict[str, Any], side: Side) -> 
     phase = _next(told, name)
     why = _cause(told, name, side)
     told.phase = phase
+    if phase == "up" and ep.srq is not None:
+        ep.srq.changes()
     if phase == "over":
         told.ended_at = call.end
     if phase == "over":

@@ -438,11 +438,13 @@ class Ep(Obj):
         self.strays = 0  # completions of the SRQ that are its own, or of that EP
 
     def begins(self, connection: "Connection") -> None:
-        """A connection of the EP begins. Receives that it takes from an SRQ are never reaped where
-        it has no EVD for them.
+        """A connection of the EP begins, which may take receives of an SRQ. Those are never reaped
+        where it has no EVD for them.
         """
         self.connections.append(connection)
         self.ever = True
+        if self.srq is not None:
+            self.srq.changes()
         if self.srq is not None and self.recv_evd in (None, NULL):
             self.srq.doubt = "an EP has no EVD for the receives that it takes"
             self.srq.fresh = None
