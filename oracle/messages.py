@@ -229,7 +229,7 @@ def counts_of(srq: Srq, side: Side, call: Call) -> str:
     if srq.doubt or side.threads or not is_quiet(srq, side, settled, call.end):
         return ""
     if any(ep.connection is not None and ep.connection.phase == "pending" for ep in srq.eps):
-        return ""  # It may connect, and take receives, between what is told.
+        return ""  # It may connect, and take receives, between two answers.
     waiting = len(srq.posted) - taken_surely(srq, side, settled)
     at_eps = sum(srq.held.values())
     told = f" and {srq.available} available on the SRQ" if srq.available is not None else ""
