@@ -173,7 +173,8 @@ CASE(ep_create, after_freed_ones)
                 expect(dat_ep_get_status(loop.passive, &state, &recv_idle, &request_idle),
                        DAT_SUCCESS);
                 expect_eq(plain_ep_state(state), DAT_EP_STATE_UNCONNECTED);
-                expect_that(recv_idle && request_idle, "a new EP is not idle");
+                expect_eq(request_idle, DAT_TRUE);
+                expect_eq(recv_idle, DAT_TRUE);
 
                 vector_fill(t, &from, i);
                 expect(recv_vector(loop.passive, &to, i, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);

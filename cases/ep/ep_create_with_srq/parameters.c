@@ -244,7 +244,8 @@ static void expect_new(struct test *t, DAT_EP_HANDLE ep)
 
         expect(dat_ep_get_status(ep, &state, &recv_idle, &request_idle), DAT_SUCCESS);
         expect_eq(plain_ep_state(state), DAT_EP_STATE_UNCONNECTED);
-        expect_that(recv_idle && request_idle, "a new EP is not idle");
+        expect_eq(request_idle, DAT_TRUE);
+        expect_eq(recv_idle, DAT_TRUE);
 }
 
 /* Attributes and connection of the EPs before it are not those of a new one. */
