@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from runners.checkout import BASE_VARIABLE
 from tests.runners.fake_checkout import PROVIDER, Cts, compile_library, make_checkout
+
+
+@pytest.fixture(autouse=True)
+def no_base(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commit that a gate names is none of a test's own repository."""
+    monkeypatch.delenv(BASE_VARIABLE, raising=False)
 
 
 @pytest.fixture(scope="session")
