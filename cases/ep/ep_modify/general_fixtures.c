@@ -32,17 +32,23 @@ void wish(struct test *t, struct wishes *wishes, const DAT_EP_PARAM *now)
         }
 }
 
-DAT_EP_HANDLE ep_with_wishes(struct test *t, struct wishes *wishes, struct ep_snapshot *before)
+DAT_EP_HANDLE ep_with_wishes_in(struct test *t, DAT_EP_STATE state, struct wishes *wishes,
+                                struct ep_snapshot *before)
 {
         DAT_EP_ATTR few = ep_attr_few(t);
         DAT_EP_HANDLE ep;
 
         wishes->all = 0;
         wish_objects(t, wishes);
-        ep = ep_in(t, DAT_EP_STATE_UNCONNECTED, .attr = &few);
+        ep = ep_in(t, state, .attr = &few);
         *before = ep_snapshot(t, ep);
         wish(t, wishes, &before->param);
         return ep;
+}
+
+DAT_EP_HANDLE ep_with_wishes(struct test *t, struct wishes *wishes, struct ep_snapshot *before)
+{
+        return ep_with_wishes_in(t, DAT_EP_STATE_UNCONNECTED, wishes, before);
 }
 
 static void connect_to(struct test *t, DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address,

@@ -24,7 +24,11 @@ void wish_objects(struct test *t, struct wishes *wishes);
 
 void wish(struct test *t, struct wishes *wishes, const DAT_EP_PARAM *now);
 
-/* An Unconnected EP of few means, as it is `before`, and other values for all that it can have. */
+/* An EP of few means, as it is `before`, and other values for all that it can have. */
+DAT_EP_HANDLE ep_with_wishes_in(struct test *t, DAT_EP_STATE state, struct wishes *wishes,
+                                struct ep_snapshot *before);
+
+/* An Unconnected one. */
 DAT_EP_HANDLE ep_with_wishes(struct test *t, struct wishes *wishes, struct ep_snapshot *before);
 
 static const struct ep_parameter_row fixed[] = {

@@ -252,14 +252,9 @@ CASE(ep_modify, structure_given_back)
 
 CASE(ep_modify, structure_kept_late)
 {
-        struct wishes wishes = {.all = 0};
         struct ep_snapshot before;
-        DAT_EP_HANDLE ep;
-
-        wish_objects(t, &wishes);
-        ep = ep_in(t, DAT_EP_STATE_CONNECTED);
-        before = ep_snapshot(t, ep);
-        wish(t, &wishes, &before.param);
+        struct wishes wishes;
+        DAT_EP_HANDLE ep = ep_with_wishes_in(t, DAT_EP_STATE_CONNECTED, &wishes, &before);
 
         expect_structure_kept(t, ep, &wishes, DAT_INVALID_STATE);
 }

@@ -253,15 +253,10 @@ FAMILY(ep_modify, wrong_state_among_good, good_in_reserved)
 /* What a refusal has changed of the good ones is its own affair (EP-13); the zone it has not. */
 CASE(ep_modify, wrong_state_beside_each)
 {
-        struct wishes wishes = {.all = 0};
-        DAT_EP_ATTR few = ep_attr_few(t);
         struct ep_snapshot before;
-        DAT_EP_HANDLE ep;
+        struct wishes wishes;
+        DAT_EP_HANDLE ep = ep_with_wishes_in(t, DAT_EP_STATE_RESERVED, &wishes, &before);
 
-        wish_objects(t, &wishes);
-        ep = ep_in(t, DAT_EP_STATE_RESERVED, .attr = &few);
-        before = ep_snapshot(t, ep);
-        wish(t, &wishes, &before.param);
         for (size_t i = 0; i < MODIFIABLE_COUNT; i++)
                 expect(dat_ep_modify(ep,
                                      DAT_EP_FIELD_PZ_HANDLE |

@@ -200,8 +200,7 @@ FAMILY(rmr_bind, former_elsewhere, elsewheres)
         expect_denied(t, &beside, row->way, former, REGION, WIDTH);
 }
 
-/* What is done to one of two RMRs over the same bytes; the other one is reached before and after.
- */
+/* What is done to one of three RMRs over the same bytes; the others are reached afterwards. */
 static const struct beside_change {
         const char *id;
         enum way way;

@@ -97,14 +97,18 @@ CASE(srq_post_recv, same_memory)
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
         DAT_LMR_TRIPLET segment = triplet(queue.buf, 0, MESSAGE);
-        uint64_t seen = 0;
+        unsigned int seen = 0;
+        uint64_t cookie;
 
         for (uint64_t i = 0; i < 4; i++)
                 expect(dat_srq_post_recv(queue.srq, 1, &segment, (DAT_DTO_COOKIE){.as_64 = i}),
                        DAT_SUCCESS);
         for (uint64_t message = 0; message < 4; message++) {
                 flow_send(&flow, 1);
-                seen |= UINT64_C(1) << expect_dto(flow.evd).user_cookie.as_64;
+                cookie = expect_dto(flow.evd).user_cookie.as_64;
+                expect_that(cookie < 4, "a cookie that no receive has: %llu",
+                            (unsigned long long)cookie);
+                seen |= 1U << cookie;
                 expect_that(message_holds(queue.buf->addr, MESSAGE, message),
                             "message %llu is not in the memory of its receive",
                             (unsigned long long)message);

@@ -7,6 +7,7 @@ A change of very many pages takes a share of them too. What its lines name is th
 
 import random
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -78,10 +79,14 @@ def draw(
     changed = [fault for fault in faults if fault.clause.split("/")[0] in slugs]
     chance = random.Random(drawn_by)
     met = changed
-    if sum(mutants[fault.id] for fault in changed) > most * MOST_TOUCHED:
+    if _count(changed, mutants) > most * MOST_TOUCHED:
         words = _words(checkout, catalogue, base, paths)
-        met = [fault for fault in changed if words & _names(fault, catalogue)]
-        rest = [fault for fault in changed if fault not in met]
+        clauses = {page.slug: [clause.id for clause in page.clauses] for page in catalogue.pages}
+        parted: dict[bool, list[Fault]] = {True: [], False: []}
+        for fault in changed:
+            slug = fault.clause.split("/")[0]
+            parted[not words[slug].isdisjoint(_names(fault, clauses[slug]))].append(fault)
+        met, rest = parted[True], parted[False]
         met += _share(rest, mutants, most * MOST_TOUCHED - _count(met, mutants), chance)
     outside = {fault.id for fault in (*hostile, *changed)}
     others = [fault for fault in faults if fault.id not in outside]
@@ -116,27 +121,26 @@ def _share(
     return taken
 
 
-def _names(fault: Fault, catalogue: Catalogue) -> set[tuple[str, str]]:
-    """What lines call a fault by, with its page: its name, its clause's, and those of its rows."""
-    slug = fault.clause.split("/")[0]
-    ids = (clause for clause in catalogue.clauses if fault.violates(clause))
-    names = {fault.name, *(part for clause in ids for part in clause.split("/")[1:])}
-    return {(slug, name) for name in names}
+def _names(fault: Fault, clauses: Iterable[str]) -> set[str]:
+    """What lines of its page call a fault by: its name, its clause's, and those of its rows."""
+    ids = (clause for clause in clauses if fault.violates(clause))
+    return {fault.name, *(part for clause in ids for part in clause.split("/")[1:])}
 
 
 def _words(
     checkout: Checkout, catalogue: Catalogue, base: str, paths: Iterable[str]
-) -> set[tuple[str, str]]:
+) -> Mapping[str, set[str]]:
     """By page the names in lines that were added: what is in quotes, and what a C case or a
     family of them is called.
     """
-    found: set[tuple[str, str]] = set()
+    found: defaultdict[str, set[str]] = defaultdict(set)
     for path in paths:
         slugs = [page.removeprefix("dat_") for page in touched(catalogue, [path])]
         lines = added(checkout.root, base, path) if slugs else []
         matches = (match for line in lines for match in _NAMED.finditer(line))
         names = {(match["quoted"] or match["called"]).rsplit("/", 1)[-1] for match in matches}
-        found.update((slug, name) for slug in slugs for name in names)
+        for slug in slugs:
+            found[slug] |= names
     return found
 
 
