@@ -40,7 +40,7 @@ SYSROOT_PACKAGES = (
 ).split()
 # So many mutants, and the cases without a fault that they are compared with, take less than three
 # minutes on two cores.
-DRAWN_MUTANTS = 600
+DRAWN_MUTANTS = 450
 # Of the files that a change does not touch, clang-tidy analyses one in so many.
 ANALYSED_SHARE = 3
 
@@ -200,6 +200,7 @@ STEPS = (
         "the vm fabric, and the command line with guests",
         ["{python} -m pytest -q -n 2 --durations 20 {guest_tests}"],
         timeout=900,
+        beside=True,
     ),
     Step(
         "provider",

@@ -7,6 +7,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from runners import runs
 from runners.commands import Subparsers
 
 if TYPE_CHECKING:
-    from oracle import Deviation
+    from oracle import Deviation, Judgement
 
 AGREES, DEVIATES, COULD_NOT_TELL = 0, 1, 2
 # A record of a process, which `trace` has made.
@@ -50,35 +51,21 @@ def add_parser(commands: Subparsers) -> None:
 
 
 def _judge(options: argparse.Namespace) -> int:
-    import oracle
+    from results.worker_processes import in_order
 
-    declared: dict[str, Any] = {}
     totals: Counter[str] = Counter()
     why: Counter[str] = Counter()
     asked: Counter[str] = Counter()
     calls = judged = 0
-    patience = 1
-    for record in _records(options):
-        if record["type"] == "run":
-            patience = record.get("patience", 1)
-        if record["type"] in ("hosts", TRACED):
-            declared = oracle.declared_of(record)
-        if record["type"] not in ("verdict", TRACED) or options.case not in ("", _name(record)):
-            continue
-        judgement = oracle.judge(record, declared, patience=patience)
+    for told in in_order(_hold, _parts(options)):
+        judgement = told.judgement
         totals[judgement.verdict] += 1
-        calls += len(record["calls"])
+        calls += told.calls
         judged += judgement.judged
         why.update(judgement.unjudged)
         asked.update(judgement.asked)
-        for deviation in judgement.deviations:
-            mode = f" [{record['hosts']} hosts]" if record.get("hosts", 1) != 1 else ""
-            print(f"{_name(record)}{mode}: {_told(record, deviation)}")
-        if judgement.damage:
-            print(f"{_name(record)}: unjudged: {judgement.damage}")
-        if record["type"] == TRACED:
-            for line in _remarks(record):
-                print(f"{_name(record)}: {line}")
+        for line in told.lines:
+            print(line)
     words = ", ".join(f"{count} {word}" for word, count in sorted(totals.items())) or "no verdicts"
     print(f"{words}; {judged} of {calls} calls judged")
     for reason, count in why.most_common():
@@ -91,6 +78,55 @@ def _judge(options: argparse.Namespace) -> int:
     return AGREES if judged else COULD_NOT_TELL
 
 
+@dataclass(frozen=True)
+class _Part:
+    """A record of calls, as its line has it, and what the run says of them."""
+
+    line: str
+    declared: dict[str, Any]
+    patience: int
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What the specification says of a record, in lines too."""
+
+    judgement: "Judgement"
+    calls: int
+    lines: list[str]
+
+
+def _parts(options: argparse.Namespace) -> Iterator[_Part]:
+    """The records that are to be judged."""
+    import oracle
+
+    declared: dict[str, Any] = {}
+    patience = 1
+    for record, line in _records(options):
+        if record["type"] == "run":
+            patience = record.get("patience", 1)
+        if record["type"] in ("hosts", TRACED):
+            declared = oracle.declared_of(record)
+        if record["type"] in ("verdict", TRACED) and options.case in ("", _name(record)):
+            yield _Part(line, declared, patience)
+
+
+def _hold(part: _Part) -> _Told:
+    import oracle
+
+    record = json.loads(part.line)
+    judgement = oracle.judge(record, part.declared, patience=part.patience)
+    lines = []
+    for deviation in judgement.deviations:
+        mode = f" [{record['hosts']} hosts]" if record.get("hosts", 1) != 1 else ""
+        lines.append(f"{_name(record)}{mode}: {_text(record, deviation)}")
+    if judgement.damage:
+        lines.append(f"{_name(record)}: unjudged: {judgement.damage}")
+    if record["type"] == TRACED:
+        lines += [f"{_name(record)}: {remark}" for remark in _remarks(record)]
+    return _Told(judgement, len(record["calls"]), lines)
+
+
 def _name(record: Any) -> str:
     """What a record is of: a case, or a program of a process."""
     if record["type"] != TRACED:
@@ -98,7 +134,7 @@ def _name(record: Any) -> str:
     return f"{Path(record['program']).name}[{record['pid']}]"
 
 
-def _told(record: Any, deviation: "Deviation") -> str:
+def _text(record: Any, deviation: "Deviation") -> str:
     """A deviation in one line; of a program, with the call as the reports print it."""
     if record["type"] != TRACED:
         return str(deviation)
@@ -126,8 +162,8 @@ def _remarks(record: Any) -> Iterator[str]:
             yield f"a call did not return\n  {call_text(call_of(raw))}"
 
 
-def _records(options: argparse.Namespace) -> Iterator[Any]:
-    """The records of a run, or of a file that `events` has printed."""
+def _records(options: argparse.Namespace) -> Iterator[tuple[Any, str]]:
+    """The records of a run, or of a file that `events` has printed, each with its line."""
     from results.errors import ReportError
     from results.runlog.events import read
 
@@ -141,12 +177,12 @@ def _records(options: argparse.Namespace) -> Iterator[Any]:
             if record is None:
                 print("udapl-cts: the last record was cut off, and is left out", file=sys.stderr)
             elif record.place is not None:
-                yield json.loads(record.place.raw)
+                yield record.values, record.place.raw.decode("utf-8", "surrogateescape")
     except ReportError as error:
         raise InputError(str(error)) from error
 
 
-def _lines(path: Path) -> Iterator[Any]:
+def _lines(path: Path) -> Iterator[tuple[Any, str]]:
     with path.open(encoding="utf-8") as file:
         for number in itertools.count(1):
             line = file.readline(_LONGEST)
@@ -162,4 +198,4 @@ def _lines(path: Path) -> Iterator[Any]:
                     record["program"], record["pid"], record["calls"]
             except (ValueError, LookupError, TypeError) as error:
                 raise InputError(f"{path}:{number} is no record of a run") from error
-            yield record
+            yield record, line
