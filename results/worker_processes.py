@@ -2,6 +2,7 @@
 """Work that copies of this process do, on all processors; its results keep their order."""
 
 import ctypes
+import multiprocessing
 import os
 import signal
 from collections import deque
@@ -19,6 +20,9 @@ Result = TypeVar("Result")
 _BATCH = 16
 # So many batches for each processor are under way.
 _AHEAD = 2
+# So many seconds a batch may take: another thread may have had a lock when the copies were made,
+# and in a copy nothing gives that back.
+_PATIENCE = 60.0
 _PR_SET_PDEATHSIG = 1
 _ENDING = frozenset({signal.SIGINT, signal.SIGTERM})
 
@@ -75,6 +79,10 @@ def _ended(
     work: Callable[[Item], Result], batch: Sequence[Item], future: Future[list[Result]] | None
 ) -> list[Result]:
     try:
-        return future.result() if future else _all(work, batch)
+        return future.result(_PATIENCE) if future else _all(work, batch)
+    except TimeoutError:
+        for copy in multiprocessing.active_children():
+            copy.kill()
+        return _all(work, batch)
     except BrokenProcessPool:
         return _all(work, batch)

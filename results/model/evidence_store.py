@@ -16,6 +16,12 @@ from results.tempfile_buffer import Spill
 _LEVEL = -3
 # Who tells of an attempt asks for its evidence again and again, and for that of another beside it.
 _RECENT = 4
+_PACKER = zstandard.ZstdCompressor(level=_LEVEL)
+
+
+def pack(evidence: Evidence) -> bytes:
+    """Evidence in bytes, in any process."""
+    return _PACKER.compress(marshal.dumps(_plain(evidence)))
 
 
 class Store:
@@ -23,13 +29,15 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self._spill = Spill(folder)
-        self._packer = zstandard.ZstdCompressor(level=_LEVEL)
         self._unpacker = zstandard.ZstdDecompressor()
         self._recent: deque[tuple[_Stored, Evidence]] = deque(maxlen=_RECENT)
 
     def keep(self, evidence: Evidence) -> "_Stored":
         """What gives it back."""
-        data = self._packer.compress(marshal.dumps(_plain(evidence)))
+        return self.put(pack(evidence))
+
+    def put(self, data: bytes) -> "_Stored":
+        """The same, of what pack() has made of it."""
         try:
             return _Stored(self, self._spill.write(data), len(data))
         except OSError:

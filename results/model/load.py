@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Builds the model of a run from the records of its events.jsonl.zst."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +15,25 @@ from results.model.attempt import KEPT, NOT_KEPT, UNKNOWN, Attempt, Verdict
 from results.model.clause import Case, Clause, Fault, Page, Proof, Ruling, Waiver, hosts_word
 from results.model.demand import demand
 from results.model.evidence import UNASKED, Call, Check, Crash, Evidence, Stack, Trouble
-from results.model.evidence_store import Store
+from results.model.evidence_store import Store, pack
 from results.model.run import Run
 from results.model.subject import End, Fabric, Found, Ia, Incident, Subject, Suite, Undeclared
 from results.model.walk import Explored, Walk
+from results.runlog.chain import Link
 from results.runlog.contradiction import contradiction
-from results.runlog.events import Members, as_text, read
+from results.runlog.events import Members, Unclear, as_text, read, unread, whole
 from results.runlog.frames import EVENTS
 from results.runlog.printable import printable
 from results.runlog.records import broken_clause
 from results.runlog.similarity import kinds
+from results.worker_processes import in_order
 
 # What a run's end tells, as docs/results.md has it.
 _CONFORMANT, _NOT_CONFORMANT, _COULD_NOT_TELL = 0, 1, 2
+# From so many bytes on, a file of records is read by all processors.
+_LARGE = 1 << 20
+# How a line of a verdict begins that the runner wrote.
+_VERDICT = re.compile(rb'\{"type":"verdict","case":"([0-9a-z_/]+)",')
 
 
 @uncollected()
@@ -32,28 +42,103 @@ def load(run_dir: Path) -> Run:
 
     Raises ReportError as results.runlog.events.read does.
     """
-    return _load(run_dir, Store(run_dir).keep)
+    store = Store(run_dir)
+    return _load(run_dir, store.keep, store.put)
 
 
 @uncollected()
 def light(run_dir: Path) -> Run:
     """The same run without the evidence of its verdicts, for who only counts them."""
-    return _load(run_dir, lambda evidence: Evidence)
+    return _load(run_dir, lambda evidence: Evidence, lambda packed: Evidence)
 
 
 # Takes the evidence of an attempt, and gives what has it when it is wanted.
 _Keep = Callable[[Evidence], Callable[[], Evidence]]
+_Put = Callable[[bytes], Callable[[], Evidence]]
 
 
-def _load(run_dir: Path, keep: _Keep) -> Run:
+@dataclass(frozen=True)
+class _Made:
+    """An attempt that a copy of this process has made of its record."""
+
+    attempt: Attempt
+    asked: dict[str, int]
+    record: Members
+
+
+def _load(run_dir: Path, keep: _Keep, put: _Put) -> Run:
+    """Where there is much to read all processors do it; what is unclear then is read anew."""
     path = run_dir / EVENTS
-    records = read(path)
-    first = next(records)
-    if first is None:
+    with suppress(Unclear, OSError):
+        if path.stat().st_size >= _LARGE:
+            pages: dict[str, str] = {}
+            return _told(path, _side_by_side(path, pages, put), keep, pages)
+    return _told(path, read(path), keep, {})
+
+
+def _side_by_side(path: Path, pages: Mapping[str, str], put: _Put) -> Iterator[Members | _Made]:
+    lines = unread(path)
+    for link, raw in islice(lines, 1):
+        yield whole(raw, link)
+
+    def parts() -> Iterator[tuple[Link, bytes, str]]:
+        for link, raw in lines:
+            yield link, raw, pages.get(_case(raw), "")
+
+    for done in in_order(_made, parts()):
+        if done is None:
+            raise Unclear
+        if isinstance(done, Members):
+            yield done
+        else:
+            attempt, packed, asked, link = done
+            record = Members(link.number, {}, link=link)
+            yield _Made(replace(attempt, evidence=put(packed)), asked, record)
+
+
+def _case(raw: bytes) -> str:
+    """The case of a verdict's line, as the runner writes it; else nothing."""
+    head = _VERDICT.match(raw)
+    return head[1].decode() if head else ""
+
+
+def _made(
+    part: tuple[Link, bytes, str],
+) -> Members | tuple[Attempt, bytes, dict[str, int], Link] | None:
+    """An attempt, if the line has a page, else the record of the line; None if it is unclear."""
+    link, raw, page = part
+    try:
+        record = whole(raw, link)
+        if not page:
+            return record
+        if record.text("type") != "verdict" or record.text("case") != _case(raw):
+            return None
+        kept: list[bytes] = []
+
+        def keep(evidence: Evidence) -> Callable[[], Evidence]:
+            kept.append(pack(evidence))
+            return Evidence
+
+        attempt = _attempt(record, page, keep)
+        return attempt, kept[0], record.member("oracle").counts("asked"), link
+    except (Unclear, ReportError):
+        return None
+
+
+def _told(
+    path: Path,
+    records: Iterator[Members | _Made | None],
+    keep: _Keep,
+    pages: dict[str, str],
+) -> Run:
+    """The run that these records tell of; `pages` gets the page of each case that is planned."""
+    first = next(records, None)
+    if not isinstance(first, Members):
         raise ReportError(f"{path} holds no whole record: the run ended before its first one")
     run = _run(first)
     cases = _Cases(run)
     cases.plan(first)
+    pages |= cases.pages()
     last = first.link
     # It names each clause and case, in more memory than the model does.
     del first
@@ -61,6 +146,11 @@ def _load(run_dir: Path, keep: _Keep) -> Run:
         if record is None:
             run.cut_off = True
             break
+        if isinstance(record, _Made):
+            last = record.record.link
+            cases.add(record.attempt, record.record)
+            run.asked.update(record.asked)
+            continue
         last = record.link
         kind = record.text("type")
         if kind == "verdict":
@@ -127,6 +217,10 @@ class _Cases:
             self._case(item.text("case", None)).modes.add(item.integer("hosts", None))
         for clause in self._run.clauses:
             clause.cases.sort(key=lambda case: case.id)
+
+    def pages(self) -> dict[str, str]:
+        """The page of each case that is planned."""
+        return {name: case.clause.page for name, case in self._cases.items()}
 
     def page(self, record: Members) -> str:
         """The page of the case that a verdict is of; empty where there is no such case."""

@@ -2,6 +2,7 @@
 """The lines of events.jsonl.zst, each a record whose members are read by name and type."""
 
 import json
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +26,9 @@ RECORD_TYPES = frozenset(
 )
 _NUMBERS = frozenset({int, float})
 _LISTS = frozenset({list})
+# How a line ends that the runner wrote.
+_END = re.compile(rb',"n":([0-9]{1,9}),"prev":"([0-9a-f]{64})"}\n\Z')
+_END_MOST = 100
 # So many different lists are made printable once: those of a run's calls are seldom new.
 _SHARED = 1 << 14
 
@@ -225,6 +229,45 @@ def read(path: Path) -> Iterator[Members | None]:
             Members(last.number + 1, {}).damaged(str(error))
         if last is START:
             raise ReportError(f"{path} is empty: the run ended before its first record")
+
+
+class Unclear(Exception):
+    """A line that read() has to look at."""
+
+
+def unread(path: Path) -> Iterator[tuple[Link, bytes]]:
+    """Yields the lines of `path` with their links, if each follows the one before it by its end.
+
+    Raises Unclear where read() would have more to say.
+    """
+    try:
+        with path.open("rb") as file:
+            last = START
+            for line in frames.lines(file):
+                end = _END.search(line.raw[-_END_MOST:]) if line else None
+                if line is None or end is None:
+                    raise Unclear
+                if (int(end[1]), end[2].decode()) != (last.number + 1, last.digest):
+                    raise Unclear
+                last = last.to(line.raw)
+                yield last, line.raw
+    except (OSError, frames.FrameError) as error:
+        raise Unclear from error
+
+
+def whole(raw: bytes, link: Link) -> Members:
+    """The record of a line of unread(), if today's names are in it. Raises Unclear."""
+    try:
+        value = _decode(raw)
+    except (ValueError, RecursionError) as error:
+        raise Unclear from error
+    if not isinstance(value, dict) or value.get("type") not in RECORD_TYPES:
+        raise Unclear
+    if (value["type"] == "run") != (link.number == 1):
+        raise Unclear
+    if value["type"] == "run" and value.get("format") not in range(_RENAMED, FORMAT + 1):
+        raise Unclear
+    return Members(link.number, value, link=link)
 
 
 def _record(line: frames.Line, last: Link, file: BinaryIO) -> Members | None:

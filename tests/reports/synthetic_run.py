@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Builds events.jsonl.zst files of runs that never were, in the format of docs/results.md."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 from results.runlog import frames
 from results.runlog.chain import START, linked
 from results.runlog.frames import EVENTS, Writer
+from results.runlog.records import text_of
 
 Record = dict[str, Any]
 
@@ -238,7 +238,7 @@ def write_records(folder: Path, records: Iterable[Record]) -> None:
     last, lines = START, []
     for record in records:
         plain = {name: value for name, value in record.items() if name not in ("n", "prev")}
-        lines.append(linked(json.dumps(plain).encode(), last))
+        lines.append(linked(text_of(plain).encode(), last))
         last = last.to(lines[-1])
     write_lines(folder, lines)
 

@@ -2,6 +2,7 @@
 """render: what it makes, and what it refuses in which words."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,16 @@ NAMES = {
     "json": "report.json",
     "md": "report.md",
 }
+
+
+@pytest.fixture(autouse=True, params=[1 << 60, 0], ids=["one_process", "two_processors"])
+def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large runs are read by all processors."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr("results.model.load._LARGE", request.param)
+    if not request.param:
+        # Synthetic runs are of the oldest format, which one process reads.
+        monkeypatch.setattr("results.runlog.events._RENAMED", 2)
 
 
 @pytest.mark.parametrize("make", [green_run, red_run])

@@ -4,6 +4,7 @@
 import errno
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from reports.render import FORMATS, NAMES, render
 from results.model.attempt import Attempt
+from results.model.evidence import Evidence
 from results.model.load import attempt_of, light, load
 from results.model.run import Run
 from tests.reports.synthetic_run import read_lines, red_run
@@ -35,6 +37,23 @@ def test_evidence_comes_back_as_it_was(tmp_path: Path) -> None:
             assert same.evidence() == one.evidence()
             assert (same.culprit, same.troubled, same.hung) == (one.culprit, one.troubled, one.hung)
         assert any(one.stacks for one in due) or any(one.crash for one in due)
+
+
+def test_two_processors_read_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    for each in (red_run(), deadlocked()):
+        folder = each.write(tmp_path)
+        own = attempts_of(load(folder))
+        with monkeypatch.context() as large:
+            large.setattr("results.model.load._LARGE", 0)
+            large.setattr("results.model.load.read", None)
+            # Synthetic runs are of the oldest format, which one process reads.
+            large.setattr("results.runlog.events._RENAMED", 2)
+            others = attempts_of(load(folder))
+        assert [replace(a, evidence=Evidence) for a in own] == [
+            replace(a, evidence=Evidence) for a in others
+        ]
+        assert [a.evidence() for a in own] == [a.evidence() for a in others]
 
 
 def test_nothing_is_left_in_the_folder(tmp_path: Path) -> None:
