@@ -23,6 +23,16 @@ void expect_evds_free(struct test *t, const DAT_EVD_HANDLE evds[3])
         }
 }
 
+void expect_all_free(struct test *t, const struct buf *buf, const DAT_EVD_HANDLE evds[3],
+                     DAT_PZ_HANDLE zone)
+{
+        expect(dat_lmr_free(buf->lmr), DAT_SUCCESS);
+        disown(t, buf->lmr);
+        expect_evds_free(t, evds);
+        expect(dat_pz_free(zone), DAT_SUCCESS);
+        disown(t, zone);
+}
+
 DAT_RETURN query(void *ep)
 {
         DAT_EP_PARAM param;

@@ -22,6 +22,10 @@ void expect_there(struct test *t, DAT_EP_HANDLE ep);
 /* No stream of the EP feeds them any more. */
 void expect_evds_free(struct test *t, const DAT_EVD_HANDLE evds[3]);
 
+/* Nor does anything of it use this memory and its zone. */
+void expect_all_free(struct test *t, const struct buf *buf, const DAT_EVD_HANDLE evds[3],
+                     DAT_PZ_HANDLE zone);
+
 DAT_RETURN query(void *ep);
 
 DAT_EVENT_NUMBER next_number(struct test *t, DAT_EVD_HANDLE evd);

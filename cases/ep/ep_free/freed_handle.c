@@ -121,27 +121,43 @@ static DAT_RETURN rsp_create(void *ep)
         return dat_rsp_create(beside.ia, beside.qual, ep, beside.requests, &made);
 }
 
+/* Where its state would not refuse the call, an EP is freed Connected or Disconnected too. */
 static const struct use {
         const char *id;
         DAT_RETURN (*call)(void *ep);
+        void (*lead)(struct test *t, struct loop *loop);
 } uses[] = {
-    {"query", query},
-    {"get_status", get_status},
-    {"modify", modify},
-    {"post_recv", post_recv},
-    {"post_send", post_send},
-    {"post_rdma_write", post_rdma_write},
-    {"post_rdma_read", post_rdma_read},
-    {"rmr_bind", bind_by},
-    {"recv_query", recv_query},
-    {"set_watermark", set_watermark},
-    {"connect", connect_it},
-    {"dup_connect", dup_connect},
-    {"dup_connect_like", dup_connect_like},
-    {"disconnect", disconnect},
-    {"reset", reset},
-    {"rsp_create", rsp_create},
+    {"query", query, NULL},
+    {"get_status", get_status, NULL},
+    {"modify", modify, NULL},
+    {"post_recv", post_recv, NULL},
+    {"post_send", post_send, loop_join},
+    {"post_rdma_write", post_rdma_write, loop_join},
+    {"post_rdma_read", post_rdma_read, loop_join},
+    {"rmr_bind", bind_by, NULL},
+    {"recv_query", recv_query, NULL},
+    {"set_watermark", set_watermark, NULL},
+    {"connect", connect_it, NULL},
+    {"dup_connect", dup_connect, NULL},
+    {"dup_connect_like", dup_connect_like, loop_join},
+    {"disconnect", disconnect, loop_join},
+    {"reset", reset, ep_turn_leave},
+    {"rsp_create", rsp_create, NULL},
 };
+
+/* An EP that was freed in the state that the row leads to, with all that the call needs. */
+static DAT_EP_HANDLE gone_after(struct test *t, const struct use *row)
+{
+        DAT_COUNT reads = row->call == post_rdma_read && ia_attr(t)->max_rdma_read_per_ep_out > 0 &&
+                          ia_attr(t)->max_rdma_read_per_ep_in > 0;
+        DAT_EP_ATTR attr = transfer_attr(t, (struct transfer_opts){.reads = reads});
+        struct loop loop =
+            loop_of(t, (struct ep_opts){.attr = &attr}, (struct ep_opts){.attr = &attr});
+
+        row->lead(t, &loop);
+        free_now(t, loop.active);
+        return loop.active;
+}
 
 FAMILY(ep_free, handle_afterwards, uses)
 {
@@ -163,6 +179,8 @@ FAMILY(ep_free, handle_afterwards, uses)
                 adopt(t, DAT_HANDLE_TYPE_RMR, beside.rmr);
         }
 
+        if (row->lead)
+                expect_stale(row->call, live_handle(t, DAT_HANDLE_TYPE_EP), gone_after(t, row));
         expect_stale(row->call, live_handle(t, DAT_HANDLE_TYPE_EP),
                      bad_handle(t, DAT_HANDLE_TYPE_EP, BAD_HANDLE_DESTROYED));
 }

@@ -150,11 +150,7 @@ FAMILY(ep_free, lets_go_of_all, lives)
                 loop_post_send(t, loop.active, buf, 1);
         free_now(t, loop.active);
 
-        expect(dat_lmr_free(buf->lmr), DAT_SUCCESS);
-        disown(t, buf->lmr);
-        expect_evds_free(t, evds);
-        expect(dat_pz_free(zone), DAT_SUCCESS);
-        disown(t, zone);
+        expect_all_free(t, buf, evds, zone);
 }
 
 FAMILY(ep_free, lets_go_of_used_srq, lives)

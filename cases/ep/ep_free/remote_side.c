@@ -49,22 +49,39 @@ CASE(ep_free, other_end_flushed)
 
 CASE(ep_free, peer_told)
 {
-        DAT_EP_HANDLE ep = ep_with(t);
-        struct peer_ep *end = must_connect(ep);
+        EACH_EP_ROUTE (route, DAT_EP_STATE_CONNECTED) {
+                DAT_EP_HANDLE ep = ep_by(t, route);
+                struct peer_ep *end = ep_end(t, ep);
 
-        free_now(t, ep);
+                free_now(t, ep);
 
-        expect_end_told(t, peer_wait_event(end).number);
+                expect_end_told(t, peer_wait_event(end).number);
+        }
 }
 
-/* The request was with the consumer, or still on its way to it. */
-CASE(ep_free, aborts_request)
+/* The EP asks where another one is connected. */
+static void ask_as_another(struct test *t, struct loop *loop)
+{
+        struct loop old = {
+            .requests = loop->requests,
+            .active = ep_with(t),
+            .passive = ep_with(t),
+        };
+
+        loop_join(t, &old);
+        loop->qual = old.qual;
+        loop_open_again(t, loop);
+        must(dat_ep_dup_connect(loop->active, old.active, event_timeout(t), 0, NULL,
+                                DAT_QOS_BEST_EFFORT));
+}
+
+static void expect_request_aborted(struct test *t, void (*ask)(struct test *t, struct loop *loop))
 {
         struct loop loop = loop_new(t);
         DAT_EP_HANDLE again = ep_with(t);
         DAT_EVENT_NUMBER number;
 
-        loop_ask(t, &loop);
+        ask(t, &loop);
         loop_take_request(t, &loop);
         free_now(t, loop.active);
 
@@ -79,6 +96,13 @@ CASE(ep_free, aborts_request)
         }
         loop_connect(t, again, loop.qual);
         must_event(loop.requests, DAT_CONNECTION_REQUEST_EVENT);
+}
+
+/* The request was with the consumer, by either call. */
+CASE(ep_free, aborts_request)
+{
+        expect_request_aborted(t, loop_ask);
+        expect_request_aborted(t, ask_as_another);
 }
 
 /* An accept whose asker is stopped: when it runs again, the connection is not there any more. */

@@ -34,22 +34,26 @@ FAMILY(ep_free, in_state, ep_states)
                         continue;
                 }
                 free_now(t, held.ep);
+                expect_stale(query, ep_with(t), held.ep);
                 expect_evds_free(t, evds);
         }
 }
 
 FAMILY(ep_free, after_turn, ep_turns)
 {
-        struct loop loop = loop_new(t);
+        DAT_PZ_HANDLE zone = pz_new(t);
+        struct buf *buf = buf_with(t, .pz = zone);
+        struct loop loop = loop_of(t, (struct ep_opts){.pz = zone}, (struct ep_opts){0});
         DAT_EVD_HANDLE evds[] = {
             ep_recv_evd(t, loop.active),
             ep_request_evd(t, loop.active),
             ep_connect_evd(t, loop.active),
         };
 
+        loop_post_recv(t, loop.active, buf, 0);
         row->make(t, &loop);
         free_now(t, loop.active);
-        expect_evds_free(t, evds);
+        expect_all_free(t, buf, evds, zone);
         expect_there(t, loop.passive);
 }
 
