@@ -15,7 +15,9 @@ FAMILY(ep_create, null_evd, ep_no_evd)
         expect_null_evd(t, &with, row);
 }
 
-/* The next message tells that the one before it has come. */
+#define UNREPORTED 40 /* messages one after another, more than EP and queues were made for */
+
+/* No completion is reaped, so each of them must make room by itself. */
 CASE(ep_create, without_recv_evd)
 {
         struct ep_creation with = ep_create_arguments(t);
@@ -25,11 +27,14 @@ CASE(ep_create, without_recv_evd)
 
         with.recv_evd = DAT_HANDLE_NULL;
         loop = expect_joined(t, plain_end(t), ep_created_without_evd(t, &with));
-        vector_fill(t, &from, 1);
-        expect(recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
-        must(send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG));
-        must_complete(ep_request_evd(t, loop.active), loop.active, 1, MESSAGE, 0);
-        expect_holds(&to, 1, MESSAGE);
+        for (uint64_t i = 1; i <= UNREPORTED; i++) {
+                vector_fill(t, &from, i);
+                expect(recv_vector(loop.passive, &to, i, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+                must(send_vector(loop.active, &from, i, DAT_COMPLETION_DEFAULT_FLAG));
+                must_complete(ep_request_evd(t, loop.active), loop.active, i, MESSAGE, 0);
+                vector_await(t, &to, i, MESSAGE);
+                expect_holds(&to, i, MESSAGE);
+        }
         expect_empty(t, with.request_evd);
 }
 
@@ -42,11 +47,14 @@ CASE(ep_create, without_request_evd)
 
         with.request_evd = DAT_HANDLE_NULL;
         loop = expect_joined(t, ep_created_without_evd(t, &with), plain_end(t));
-        vector_fill(t, &from, 1);
-        must(recv_vector(loop.passive, &to, 1, DAT_COMPLETION_DEFAULT_FLAG));
-        expect(send_vector(loop.active, &from, 1, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
-        expect_completion(ep_recv_evd(t, loop.passive), loop.passive, 1, MESSAGE, 0);
-        expect_holds(&to, 1, MESSAGE);
+        for (uint64_t i = 1; i <= UNREPORTED; i++) {
+                vector_fill(t, &from, i);
+                must(recv_vector(loop.passive, &to, i, DAT_COMPLETION_DEFAULT_FLAG));
+                expect(send_vector(loop.active, &from, i, DAT_COMPLETION_DEFAULT_FLAG),
+                       DAT_SUCCESS);
+                expect_completion(ep_recv_evd(t, loop.passive), loop.passive, i, MESSAGE, 0);
+                expect_holds(&to, i, MESSAGE);
+        }
         expect_empty(t, with.recv_evd);
 }
 
@@ -64,11 +72,33 @@ CASE(ep_create, connect_evd_later)
         expect_joined(t, ep, plain_end(t));
 }
 
+/* The IA's own EVD, and one for each stream that is none of an EP's in this place. */
+static void expect_no_evd_of_others(struct test *t, struct ep_creation *with, size_t argument)
+{
+        bool requests = argument == offsetof(struct ep_creation, request_evd);
+        const DAT_HANDLE evds[] = {
+            async_evd(t),
+            evd_with(t, .flags = DAT_EVD_CR_FLAG),
+            evd_with(t, .flags = DAT_EVD_SOFTWARE_FLAG),
+            requests ? DAT_HANDLE_NULL : evd_with(t, .flags = DAT_EVD_RMR_BIND_FLAG),
+        };
+
+        for (size_t i = 0; i < sizeof(evds) / sizeof(evds[0]); i++) {
+                DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+
+                if (!evds[i])
+                        continue;
+                memcpy((char *)with + argument, &evds[i], sizeof(evds[i]));
+                expect(ep_creation_call(with, &ep), DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER);
+        }
+}
+
 FAMILY(ep_create, evd_of_another_stream, ep_other_streams)
 {
         struct ep_creation with = ep_create_arguments(t);
 
         expect_evd_of_another_stream(t, &with, row);
+        expect_no_evd_of_others(t, &with, row->argument);
 }
 
 CASE(ep_create, receives_on_recv_evd)

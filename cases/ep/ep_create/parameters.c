@@ -16,6 +16,11 @@ CASE(ep_create, created)
 
         expect_that(ep_described(t, ep_created(t, &with)).ia_handle == ia(t),
                     "the EP is of another IA");
+        must(dat_evd_disable(with.recv_evd));
+        must(dat_evd_set_unwaitable(with.request_evd));
+        must(dat_evd_disable(with.connect_evd));
+        expect_that(ep_described(t, ep_created(t, &with)).ia_handle == ia(t),
+                    "the EP is of another IA");
 }
 
 CASE(ep_create, attributes_kept)
