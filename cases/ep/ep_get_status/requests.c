@@ -93,8 +93,16 @@ CASE(ep_get_status, bind_reaped_before_send)
         expect_idle(t, loop.active, DAT_FALSE, DAT_FALSE);
         ep_get_status_post_recvs(t, loop.passive, 1);
         must_event(evd, DAT_DTO_COMPLETION_EVENT);
-
         expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
+
+        post_sends(t, loop.active, 1);
+        post_bind(t, loop.active, 1);
+        must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must_event(evd, DAT_DTO_COMPLETION_EVENT);
+        must_event(evd, DAT_RMR_BIND_COMPLETION_EVENT);
+        must_be_flushed(t, ep_recv_evd(t, loop.active), 1);
+        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
 }
 
 /* The EVD is empty after the answer, so the DTO was not complete when the call was made. */
@@ -237,17 +245,22 @@ FAMILY(ep_get_status, long_request, lasting)
         expect_idle(t, it.loop.active, DAT_TRUE, DAT_TRUE);
 }
 
+/* Of each kind, where the IA has reads. */
 CASE(ep_get_status, requests_flushed)
 {
-        struct loop loop = transfer_with(t);
+        DAT_COUNT reads =
+            ia_attr(t)->max_rdma_read_per_ep_out > 0 && ia_attr(t)->max_rdma_read_per_ep_in > 0;
+        struct loop loop = transfer_with(t, .reads = reads);
         struct vector vector = vector_with(t, .length = MESSAGE);
         struct vector there = vector_with(t, .length = MESSAGE);
 
         post_sends(t, loop.active, 1);
         must(work_post(loop.active, WORK_WRITE, &vector, vector_remote(&there)));
+        if (reads)
+                must(work_post(loop.active, WORK_READ, &vector, vector_remote(&there)));
         must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
         must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
-        must_be_flushed(t, ep_request_evd(t, loop.active), 2);
+        must_be_flushed(t, ep_request_evd(t, loop.active), 2 + reads);
 
         expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
 }
@@ -401,22 +414,43 @@ CASE(ep_get_status, both_ways)
         expect_work_told(t, &loop);
 }
 
-/* After a reset there is nothing left, whatever became of the completions. */
+/* All are there, and one of them is taken. */
+static void must_wait_for_flushed(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        must(dat_evd_wait(evd, event_timeout(t), POSTS, &event, &more));
+}
+
+/*
+ * After a reset there is nothing left, whatever became of the completions: reaped before it, or
+ * after it where it did not lose them.
+ */
 CASE(ep_get_status, after_reset)
 {
-        struct loop loop = transfer_with(t);
+        for (int reaped = 1; reaped >= 0; reaped--) {
+                struct loop loop = transfer_with(t);
+                DAT_EVD_HANDLE evds[] = {ep_recv_evd(t, loop.active),
+                                         ep_request_evd(t, loop.active)};
 
-        ep_get_status_post_recvs(t, loop.active, POSTS);
-        post_sends(t, loop.active, POSTS);
-        must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
-        must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
-        must_be_flushed(t, ep_recv_evd(t, loop.active), POSTS);
-        must_be_flushed(t, ep_request_evd(t, loop.active), POSTS);
-        must(dat_ep_reset(loop.active));
-        expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
-        ep_get_status_post_recvs(t, loop.active, 1);
+                ep_get_status_post_recvs(t, loop.active, POSTS);
+                post_sends(t, loop.active, POSTS);
+                must(dat_ep_disconnect(loop.active, DAT_CLOSE_ABRUPT_FLAG));
+                must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_DISCONNECTED);
+                for (int i = 0; i < 2; i++)
+                        if (reaped)
+                                must_be_flushed(t, evds[i], POSTS);
+                        else
+                                must_wait_for_flushed(t, evds[i]);
+                must(dat_ep_reset(loop.active));
+                for (int i = 0; i < 2; i++)
+                        drain_evd(evds[i]);
+                expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
+                ep_get_status_post_recvs(t, loop.active, 1);
 
-        expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
+                expect_idle(t, loop.active, DAT_FALSE, DAT_TRUE);
+        }
 }
 
 /* Of the two ends, the one that accepted. */
