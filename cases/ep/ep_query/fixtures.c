@@ -74,6 +74,12 @@ DAT_EP_PARAM queried(struct test *t, DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask)
         return param;
 }
 
+void expect_ports(struct test *t, const DAT_EP_PARAM *param)
+{
+        expect_that(param->local_port_qual != 0, "an EP that is connected has no local port");
+        expect_that(param->remote_port_qual != 0, "an EP that is connected has no remote port");
+}
+
 void join(struct test *t, struct known *active, struct known *passive)
 {
         struct loop loop = {
@@ -87,6 +93,7 @@ void join(struct test *t, struct known *active, struct known *passive)
         for (int i = 0; i < 2; i++) {
                 DAT_EP_PARAM other = queried(t, ends[!i]->ep, DAT_EP_FIELD_ALL);
 
+                expect_ports(t, &other);
                 ends[i]->param.ep_state = DAT_EP_STATE_CONNECTED;
                 ends[i]->param.remote_ia_address_ptr = ia_address(t);
                 ends[i]->param.local_port_qual = other.remote_port_qual;

@@ -35,6 +35,9 @@ extern const struct object_query ep_object_query;
 /* A query of the fields in `mask`, into memory that no provider would leave so. */
 DAT_EP_PARAM queried(struct test *t, DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask);
 
+/* The EP has both ports. That both ends name the same ones shows nothing if these are 0. */
+void expect_ports(struct test *t, const DAT_EP_PARAM *param);
+
 /* Two EPs, connected, and what the one has to be told of the other. */
 void join(struct test *t, struct known *active, struct known *passive);
 

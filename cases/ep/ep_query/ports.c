@@ -163,6 +163,7 @@ static void know_other_end(struct test *t, struct known *known, DAT_EP_HANDLE ot
 {
         DAT_EP_PARAM there = queried(t, other, DAT_EP_FIELD_ALL);
 
+        expect_ports(t, &there);
         known->param.ep_state = DAT_EP_STATE_CONNECTED;
         known->param.remote_ia_address_ptr = ia_address(t);
         known->param.local_port_qual = there.remote_port_qual;

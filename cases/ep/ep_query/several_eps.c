@@ -8,6 +8,7 @@
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
+#include "cases/shared/beside.h"
 #include "clauses/ep_query.h"
 
 #include <netinet/in.h>
@@ -120,4 +121,74 @@ CASE(ep_query, after_connection)
         break_off(t, &active, &passive);
         check_without_connection(t, &active);
         check_without_connection(t, &passive);
+}
+
+/*
+ * Calls of other threads beside it
+ */
+
+#define TURNS 16
+
+/* The EP that one thread queries, and what another one makes an EP of. */
+struct asked {
+        DAT_EP_HANDLE ep;
+        DAT_EP_PARAM told[TURNS];
+        DAT_IA_HANDLE ia;
+        DAT_PZ_HANDLE pz;
+        DAT_EVD_HANDLE dtos;
+        DAT_EVD_HANDLE connects;
+        DAT_EP_ATTR attr;
+        struct broken_step broken; /* of the other thread */
+};
+
+static DAT_RETURN query_turn(void *arg, unsigned int i)
+{
+        struct asked *asked = arg;
+
+        return dat_ep_query(asked->ep, DAT_EP_FIELD_ALL, &asked->told[i]);
+}
+
+static DAT_RETURN other_turn(void *arg, unsigned int i)
+{
+        struct asked *asked = arg;
+
+        (void)i;
+        return other_ep_turn(&asked->broken, asked->ia, asked->pz, asked->dtos, asked->connects,
+                             &asked->attr);
+}
+
+static bool tells_own(const struct known *known, const DAT_EP_PARAM *told)
+{
+        for (size_t i = 0; i < FIELD_COUNT; i++)
+                if (!(fields[i].bit & OF_CONNECTION) && !is_right(&fields[i], &known->param, told))
+                        return false;
+        return true;
+}
+
+CASE(ep_query, beside_other_ep, BESIDE_DEADLINE)
+{
+        struct stress stress = stress_of(t, BESIDE_ROUNDS);
+        struct known known = known_ep(t, 1);
+        struct asked asked = {
+            .ep = known.ep,
+            .ia = ia(t),
+            .pz = pz(t),
+            .dtos = evd_with(t),
+            .connects = evd_with(t, .flags = DAT_EVD_CONNECTION_FLAG),
+            .attr = attr_number(t, 2),
+        };
+
+        while (stress.met < BESIDE_MET && stress_round(&stress)) {
+                struct part parts[] = {{.turn = query_turn, .arg = &asked},
+                                       {.turn = other_turn, .arg = &asked}};
+
+                poison(asked.told, sizeof(asked.told));
+                stress_met(&stress, beside(t, parts, 2, TURNS));
+                expect(parts[0].ret, DAT_SUCCESS);
+                must_have_worked(t, &asked.broken);
+                for (int i = 0; i < TURNS; i++)
+                        expect_that(tells_own(&known, &asked.told[i]),
+                                    "query %d tells what is not the EP's", i);
+        }
+        must_have_met(&stress);
 }
