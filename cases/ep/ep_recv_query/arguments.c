@@ -67,6 +67,25 @@ FAMILY(ep_recv_query, posted_in_state, consumer_ep_states)
         }
 }
 
+/* It is the Provider's, and has its zone and its EVD from the consumer. */
+CASE(ep_recv_query, posted_tentative)
+{
+        struct own own = {
+            .ep = ep_in(t, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING),
+            .buf = buf_with(t),
+            .length = MESSAGE,
+        };
+        DAT_EP_PARAM with = {.pz_handle = pz(t)};
+
+        own.evd = with.recv_evd_handle = ep_recv_evd(t, own.ep);
+        must(dat_ep_modify(own.ep, DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE, &with));
+        own_post(t, &own, 3);
+        expect_left(t, own.ep, 3);
+        own.end = must_connect(own.ep);
+        own_deliver(t, &own, 1);
+        expect_left(t, own.ep, 2);
+}
+
 /*
  * Arguments, and what a provider has not
  */
