@@ -7,6 +7,7 @@
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
 #include "cases/shared/point.h"
+#include "cases/shared/refusals.h"
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -47,6 +48,16 @@ static void leave_in_traffic(struct test *t, const struct loop *loop)
         must_have_ended(t, loop->passive);
 }
 
+/* It is the source of its EVDs' streams as before. */
+static void expect_feeds_still(struct test *t, DAT_EP_HANDLE ep)
+{
+        const DAT_EVD_HANDLE evds[] = {ep_recv_evd(t, ep), ep_request_evd(t, ep),
+                                       ep_connect_evd(t, ep)};
+
+        for (size_t i = 0; i < sizeof(evds) / sizeof(evds[0]); i++)
+                expect(dat_evd_free(evds[i]), DAT_INVALID_STATE);
+}
+
 /*
  * States
  */
@@ -58,7 +69,8 @@ FAMILY(ep_reset, in_state, ep_states)
 
                 ep_hold_receive(t, &held);
                 if (!ep_is_in(&held, EP_IN(UNCONNECTED) | EP_IN(DISCONNECTED))) {
-                        expect(dat_ep_reset(held.ep), DAT_INVALID_STATE);
+                        EACH_REFUSAL (i)
+                                expect(dat_ep_reset(held.ep), DAT_INVALID_STATE);
                         expect_ep_untouched(t, &held);
                         continue;
                 }
@@ -66,6 +78,7 @@ FAMILY(ep_reset, in_state, ep_states)
                 held.before = ep_snapshot(t, held.ep);
                 expect_reset(t, held.ep);
                 expect_ep_kept(t, held.ep, &held.before, EP_OF_CONNECTION);
+                expect_feeds_still(t, held.ep);
                 held.state = DAT_EP_STATE_UNCONNECTED;
                 held.before = ep_snapshot(t, held.ep);
                 expect_ep_untouched(t, &held);
