@@ -3,6 +3,7 @@
 #include "clauses/ep_reset.h"
 #include "case/ep_attr.h"
 #include "case/standard.h"
+#include "cases/ep/shared/connect.h"
 #include "cases/ep/shared/states.h"
 #include "cases/ep/shared/transfer.h"
 #include "cases/ep/shared/transitions.h"
@@ -13,13 +14,14 @@
 #include <string.h>
 
 #define POSTS  4
-#define LATER  100                  /* cookies of what is posted after the reset */
-#define MANY   50                   /* calls in a row */
-#define ROUNDS 10                   /* connections of one EP */
-#define FEW    3                    /* such connections */
-#define WAITS  500                  /* looks at an EP that is about to be Disconnected */
-#define SHORT  ((DAT_TIMEOUT)60000) /* a time-out: microseconds */
-#define NOBODY 0xc0000201           /* an address of the net that is for documents */
+#define LATER  100                   /* cookies of what is posted after the reset */
+#define MANY   50                    /* calls in a row */
+#define ROUNDS 10                    /* connections of one EP */
+#define FEW    3                     /* such connections */
+#define WAITS  500                   /* looks at an EP that is about to be Disconnected */
+#define SHORT  ((DAT_TIMEOUT)60000)  /* a time-out: microseconds */
+#define BRIEF  ((DAT_TIMEOUT)300000) /* a time-out that is not awaited */
+#define NOBODY 0xc0000201            /* an address of the net that is for documents */
 
 static void expect_reset(struct test *t, DAT_EP_HANDLE ep)
 {
@@ -109,7 +111,7 @@ static void reach_nobody(struct test *t, struct loop *loop)
 }
 
 /* The ways to Disconnected, from which the EP is to come back. */
-static const struct way {
+static const struct return_row {
         const char *id;
         void (*make)(struct test *t, struct loop *loop);
 } ways[] = {
@@ -136,6 +138,78 @@ FAMILY(ep_reset, connects_again, ways)
         expect_reset(t, loop.active);
 
         expect_joined(t, loop.active, ep_with(t));
+}
+
+/* What ends a request before its time is over. */
+static void be_rejected(struct test *t, struct loop *loop)
+{
+        loop_take_request(t, loop);
+        must(dat_cr_reject(loop->request));
+        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_PEER_REJECTED);
+}
+
+static void come_and_go(struct test *t, struct loop *loop)
+{
+        loop_accept(t, loop);
+        must_event(ep_connect_evd(t, loop->active), DAT_CONNECTION_EVENT_ESTABLISHED);
+        must_event(ep_connect_evd(t, loop->passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+        leave(t, loop);
+}
+
+static void give_up(struct test *t, struct loop *loop)
+{
+        loop_take_request(t, loop);
+        must(dat_ep_disconnect(loop->active, DAT_CLOSE_ABRUPT_FLAG));
+        drain_evd(ep_connect_evd(t, loop->active));
+}
+
+enum { REJECTED, OVER, GIVEN_UP, EARLY_ENDS };
+
+static void (*const early_ends[EARLY_ENDS])(struct test *t, struct loop *loop) = {
+    [REJECTED] = be_rejected,
+    [OVER] = come_and_go,
+    [GIVEN_UP] = give_up,
+};
+
+/* A request at a point of the loop, which is not answered yet. */
+static void ask_within(struct test *t, struct loop *loop, DAT_TIMEOUT timeout)
+{
+        loop_open(t, loop);
+        must(dat_ep_connect(loop->active, ia_address(t), loop->qual, timeout, 0, NULL,
+                            DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+}
+
+/*
+ * A later request of another EP, with the same timeout, shows that the time of the first ones is
+ * over. The first request that the EP gave up is answered when its next one is there.
+ */
+CASE(ep_reset, forgets_timeout)
+{
+        struct loop firsts[EARLY_ENDS];
+        struct loop nexts[EARLY_ENDS];
+        struct loop other = loop_new(t);
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        for (int i = 0; i < EARLY_ENDS; i++) {
+                firsts[i] = loop_new(t);
+                ask_within(t, &firsts[i], BRIEF);
+                early_ends[i](t, &firsts[i]);
+                expect_reset(t, firsts[i].active);
+                nexts[i] = (struct loop){
+                    .requests = request_evd(t), .active = firsts[i].active, .passive = ep_with(t)};
+                ask_within(t, &nexts[i], DAT_TIMEOUT_INFINITE);
+                loop_take_request(t, &nexts[i]);
+        }
+        must_answer_late(t, firsts[GIVEN_UP].request, &firsts[GIVEN_UP]);
+        ask_within(t, &other, BRIEF);
+        must(dat_evd_wait(ep_connect_evd(t, other.active), event_timeout(t), 1, &event, &more));
+
+        for (int i = 0; i < EARLY_ENDS; i++) {
+                expect_eq(ep_state(t, nexts[i].active), DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+                expect_accepted(t, nexts[i].request, &nexts[i]);
+                expect_messages(t, nexts[i].active, nexts[i].passive);
+        }
 }
 
 CASE(ep_reset, behind_refusals)
