@@ -110,6 +110,18 @@ static void reach_nobody(struct test *t, struct loop *loop)
         ask_in_vain(t, loop, (DAT_IA_ADDRESS_PTR)&nowhere);
 }
 
+/* A graceful disconnect waits for a send without a receive, until an abrupt one ends it. */
+static void leave_at_last(struct test *t, struct loop *loop)
+{
+        struct buf *buf = buf_with(t);
+
+        loop_join(t, loop);
+        loop_post_send(t, loop->active, buf, LATER);
+        must(dat_ep_disconnect(loop->active, DAT_CLOSE_GRACEFUL_FLAG));
+        must(dat_ep_disconnect(loop->active, DAT_CLOSE_ABRUPT_FLAG));
+        must_have_ended(t, loop->active);
+}
+
 /* The ways to Disconnected, from which the EP is to come back. */
 static const struct return_row {
         const char *id;
@@ -123,12 +135,14 @@ static const struct return_row {
     {"disconnects", ep_turn_leave},
     {"disconnects_gracefully", ep_turn_leave_in_peace},
     {"other_end_disconnects", ep_turn_be_left},
+    {"disconnects_at_last", leave_at_last},
 };
 
 /* A give-up may be told by an event, or none: what is left of it is not the next connection's. */
 FAMILY(ep_reset, connects_again, ways)
 {
         struct loop loop = loop_new(t);
+        struct loop next;
         DAT_EVENT event;
 
         row->make(t, &loop);
@@ -136,8 +150,11 @@ FAMILY(ep_reset, connects_again, ways)
                 must_that(event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED,
                           "an EP that is Disconnected was told of a connection");
         expect_reset(t, loop.active);
+        drain_evd(ep_request_evd(t, loop.active));
 
-        expect_joined(t, loop.active, ep_with(t));
+        next = expect_joined(t, loop.active, ep_with(t));
+        expect_messages(t, next.active, next.passive);
+        expect_eq(ep_state(t, next.active), DAT_EP_STATE_CONNECTED);
 }
 
 /* What ends a request before its time is over. */

@@ -302,8 +302,15 @@ FAMILY(ep_free, tells_nothing_of_request, request_ends)
         } else if (row->how == REJECTED) {
                 (void)dat_cr_reject(loop.request);
         } else {
+                DAT_EP_HANDLE again = ep_with(t);
+
+                /* It may lie where the one that is gone was. */
+                if (!loop.rsp)
+                        ask_within(t, again, loop.qual, event_timeout(t));
                 ask_within(t, other, loop.qual, BRIEF_US);
                 expect_only_other_told(t, evd, other);
+                if (!loop.rsp)
+                        expect_eq(ep_state(t, again), DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
         }
         settle_briefly(t);
         expect_empty(t, evd);
