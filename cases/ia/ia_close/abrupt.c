@@ -44,12 +44,33 @@ CASE(ia_close, abrupt_with_all)
         check_connection(t, &held);
 }
 
-/* In each state that an EP can be in. */
+static bool has_end(DAT_EP_STATE state)
+{
+        return state == DAT_EP_STATE_COMPLETION_PENDING || state == DAT_EP_STATE_CONNECTED ||
+               state == DAT_EP_STATE_DISCONNECT_PENDING;
+}
+
+/* A connection that was not complete may be established at the peer before it is over. */
+static void expect_over(struct test *t, struct peer_ep *end, DAT_EP_STATE state)
+{
+        DAT_EVENT_NUMBER last = peer_wait_event(end).number;
+
+        if (state == DAT_EP_STATE_COMPLETION_PENDING && last == DAT_CONNECTION_EVENT_ESTABLISHED)
+                last = peer_wait_event(end).number;
+        expect_that(last && last != DAT_CONNECTION_EVENT_ESTABLISHED,
+                    "the peer gets no event of the end of its connection");
+}
+
+/* In each state that an EP can be in; the peer's end of its connection, if it has one, is over. */
 FAMILY(ia_close, ep_state, ep_states)
 {
-        (void)ep_in(t, row->state);
+        DAT_EP_HANDLE ep = ep_in(t, row->state);
+        struct peer_ep *end = has_end(row->state) ? ep_end(t, ep) : NULL;
 
         close_now(t, DAT_CLOSE_ABRUPT_FLAG);
+
+        if (end)
+                expect_over(t, end, row->state);
 }
 
 static void post_writes(struct test *t, struct loop *loop)
