@@ -198,7 +198,7 @@ static void ask_within(struct test *t, struct loop *loop, DAT_TIMEOUT timeout)
 
 /*
  * A later request of another EP, with the same timeout, shows that the time of the first ones is
- * over. The first request that the EP gave up is answered when its next one is there.
+ * over. The first request that the EP aborted is answered when its next one is there.
  */
 CASE(ep_reset, forgets_timeout)
 {
