@@ -35,7 +35,9 @@ from oracle.state import (
     Connection,
     Cr,
     Ep,
+    Evd,
     Side,
+    Sp,
 )
 from oracle.trace import Call
 
@@ -255,7 +257,22 @@ def rejected(_call: Call, cr: Cr, side: Side) -> None:
         ep.states = frozenset((UNCONNECTED,))
 
 
-@refuses("dat_cr_handoff", clauses=["cr_handoff/nowhere"], rulings=["GEN-12", "PSP-4"])
+def _may_be_full(point: Sp, side: Side) -> bool:
+    """Whether requests may have taken each place of the point's EVD."""
+    evd = side.get(point.evd)
+    if not isinstance(evd, Evd):
+        return True
+    heard = {qualifier for qualifier, one in side.qualifiers.items() if one.evd == point.evd}
+    ends = [side, side.peer] if isinstance(side.peer, Side) else [side]
+    waiting = sum(
+        connection.request is None and connection.qualifier in heard
+        for end in ends
+        for connection in end.connects
+    )
+    return waiting + len(evd.software) >= evd.qlen_least
+
+
+@refuses("dat_cr_handoff", clauses=["cr_handoff/nowhere"], rulings=["CR-7", "GEN-12", "PSP-4"])
 def nowhere(call: Call, cr: Cr, side: Side) -> Refusal | Open | None:
     """A qualifier at which the IA has no service point is refused."""
     given = call.arg("handoff")
@@ -269,6 +286,8 @@ def nowhere(call: Call, cr: Cr, side: Side) -> Refusal | Open | None:
     # An RSP takes one request, and one that came may not have been told yet.
     if point.kind == "rsp":
         return may(INVALID_PARAMETER)
+    if _may_be_full(point, side):
+        return Refusal(ANY_ERROR, must=False)
     return None
 
 

@@ -6,9 +6,11 @@
 
 #include <string.h>
 
-#define REQUESTS 6  /* at once */
-#define TIMES    40 /* that a request is handed to and fro */
-#define SENT     16 /* bytes of private data */
+#define REQUESTS 6   /* at once */
+#define TIMES    40  /* that a request is handed to and fro */
+#define SENT     16  /* bytes of private data */
+#define PLACES   64  /* of an EVD that requests fill, at most */
+#define LOOKS    300 /* for an answer; each lasts as long as settle_briefly() */
 
 /* Qualifiers at which nothing of the suite listens. */
 #define UNHEARD_FIRST 24000
@@ -355,6 +357,35 @@ static void handed_nowhere(struct test *t, struct request *arrived, const struct
         expect_cr_accepted(t, arrived);
 }
 
+/* The connection of an accept fails, or the accept says so itself, which is noted (CR-5). */
+static void asker_gone(struct test *t, struct request *arrived, const struct request *from)
+{
+        DAT_RETURN ret;
+
+        (void)from;
+        lose_by_disconnect(t, arrived);
+        ret = dat_cr_accept(arrived->cr, named_ep(arrived), 0, NULL);
+        if (!dat_is(ret, DAT_SUCCESS)) {
+                expect_cr_unfit(t, ret);
+                end_noted(t, "the accept itself says that the asker has gone (CR-5)");
+        }
+        request_accepted(t, arrived);
+        expect_cr_told(t, arrived->passive, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+        expect_ep_in(t, arrived->passive, DAT_EP_STATE_DISCONNECTED);
+}
+
+/* The provider makes the EP of the RSP. */
+static void handed_to_reserved(struct test *t, struct request *arrived, const struct request *from)
+{
+        struct request next = request_at(t, MADE_BY_PROVIDER);
+
+        (void)from;
+        next.point = rsp_listen(t, DAT_HANDLE_NULL, next.evd, &next.qual);
+        next = handed(t, arrived, &next);
+        expect_empty(t, arrived->evd);
+        expect_cr_accepted(t, &next);
+}
+
 static const struct fate {
         const char *id;
         void (*meet)(struct test *t, struct request *arrived, const struct request *from);
@@ -362,6 +393,7 @@ static const struct fate {
     {"rejected", rejected},         {"handed_on", handed_on},
     {"handed_back", handed_back},   {"handed_nowhere", handed_nowhere},
     {"points_freed", points_freed}, {"answered", told_private_data},
+    {"asker_gone", asker_gone},     {"handed_to_reserved", handed_to_reserved},
 };
 
 FAMILY(cr_handoff, then, fates)
@@ -531,6 +563,13 @@ static DAT_CONN_QUAL of_freed_rsp(struct test *t, const struct request *request)
         return point.qual;
 }
 
+/* Its one request has come, and is unanswered. */
+static DAT_CONN_QUAL of_spent_rsp(struct test *t, const struct request *request)
+{
+        (void)request;
+        return requested(t, MADE_FOR_RSP).qual;
+}
+
 static DAT_CONN_QUAL of_its_point_and_more(struct test *t, const struct request *request)
 {
         (void)t;
@@ -541,11 +580,9 @@ static const struct nowhere {
         const char *id;
         DAT_CONN_QUAL (*qual)(struct test *t, const struct request *request);
 } nowheres[] = {
-    {"unheard", unheard},
-    {"zero", zero},
-    {"freed_psp", of_freed_psp},
-    {"freed_rsp", of_freed_rsp},
-    {"high_bits", of_its_point_and_more},
+    {"unheard", unheard},        {"zero", zero},
+    {"freed_psp", of_freed_psp}, {"freed_rsp", of_freed_rsp},
+    {"spent_rsp", of_spent_rsp}, {"high_bits", of_its_point_and_more},
 };
 
 FAMILY(cr_handoff, nowhere, nowheres)
@@ -599,6 +636,91 @@ FAMILY(cr_handoff, nowhere_from, request_kinds)
         expect_cr_kept(t, &request);
         expect_eq(ep_state(t, request.passive), before);
         expect_cr_accepted(t, &request);
+}
+
+/*
+ * A point whose EVD is full
+ */
+
+/* Requests that stand on the point's EVD, one for each of its places. */
+static DAT_COUNT fill(struct test *t, const struct request *to, DAT_CNO_HANDLE cno)
+{
+        DAT_COUNT places = evd_param(t, to->evd).evd_qlen;
+
+        if (places > PLACES)
+                end_noted(t, "the EVD has %d places: too many to fill", (int)places);
+        must(dat_evd_modify_cno(to->evd, cno));
+        must(dat_evd_enable(to->evd));
+        for (DAT_COUNT i = 0; i < places; i++) {
+                loop_connect(t, ep_with(t), to->qual);
+                must_stand(t, cno);
+        }
+        return places;
+}
+
+/* The request comes after all, or its asker is refused as one without a place (PSP-6). */
+static bool comes_or_is_refused(struct test *t, struct request *arrived)
+{
+        DAT_EVENT event;
+
+        if (dat_is(dat_evd_dequeue(arrived->evd, &event), DAT_SUCCESS)) {
+                const DAT_CR_ARRIVAL_EVENT_DATA *data = &event.event_data.cr_arrival_event_data;
+
+                expect_eq(event.event_number, DAT_CONNECTION_REQUEST_EVENT);
+                expect_that(data->sp_handle.psp_handle == arrived->point,
+                            "the request is for another point");
+                expect(dat_cr_reject(data->cr_handle), DAT_SUCCESS);
+                expect_cr_told(t, arrived->active, DAT_CONNECTION_EVENT_PEER_REJECTED);
+                return true;
+        }
+        if (!dat_is(dat_evd_dequeue(ep_connect_evd(t, arrived->active), &event), DAT_SUCCESS))
+                return false;
+        expect_that(event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
+                        event.event_number == DAT_CONNECTION_EVENT_UNREACHABLE,
+                    "the EP that asked got %s", name_of_event(event.event_number));
+        return true;
+}
+
+/* The request stays the consumer's, or is the point's to answer; it is not lost (CR-7). */
+CASE(cr_handoff, full_evd)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct request to = request_at(t, psp_maker(t));
+        struct request request = request_at(t, psp_maker(t));
+        unsigned char data[PRIVATE_SIZE];
+        DAT_COUNT count;
+        DAT_RETURN ret;
+        bool done = false;
+
+        loop_private_data(data, OF_REQUEST);
+        must_ask(
+            t, &request,
+            (struct asks){.size = PRIVATE_SIZE, .data = data, .timeout = DAT_TIMEOUT_INFINITE});
+        must_take(t, &request);
+        must_know(t, &request);
+        count = fill(t, &to, cno);
+        ret = dat_cr_handoff(request.cr, to.qual);
+        if (dat_is(ret, DAT_SUCCESS)) {
+                request_gone(t, &request);
+        } else {
+                expect_cr_unfit(t, ret);
+                expect_cr_kept(t, &request);
+        }
+        for (DAT_COUNT i = 0; i < count; i++)
+                expect(dat_cr_reject(expect_request(t, to.evd, to.point, to.qual)), DAT_SUCCESS);
+        if (!dat_is(ret, DAT_SUCCESS)) {
+                to = handed(t, &request, &to);
+                expect_cr_accepted(t, &to);
+                return;
+        }
+        to.active = request.active;
+        for (int i = 0; i < LOOKS && !done; i++) {
+                done = comes_or_is_refused(t, &to);
+                if (!done)
+                        settle_briefly(t);
+        }
+        expect_that(done, "the request was neither refused nor reported");
+        drain_async_event(t);
 }
 
 /*
