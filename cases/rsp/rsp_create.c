@@ -417,13 +417,26 @@ static void come_handed_off(struct test *t, struct loop *loop)
         loop->passive = expect_accepted(t, to.request, &to);
 }
 
+/* The request came to another point first, and is unanswered. */
+static void come_handed_on(struct test *t, struct loop *loop)
+{
+        struct loop from = {.requests = request_evd(t), .active = loop->active};
+
+        from.psp = loop_listen(t, from.requests, psp_flags_granted(t), &from.qual);
+        loop_connect(t, from.active, from.qual);
+        loop_take_request(t, &from);
+        must(dat_cr_handoff(from.request, loop->qual));
+        loop->request = expect_request(t, loop->requests, loop->psp, loop->qual);
+}
+
 static const struct met {
         const char *id;
         void (*meet)(struct test *t, struct loop *loop);
         int left; /* events on the EVD afterwards */
 } mets[] = {
-    {"untaken", meet_stands, 1},    {"taken", take, 0},       {"accepted", come_accepted, 0},
-    {"rejected", come_rejected, 0}, {"ended", come_ended, 0}, {"handed_off", come_handed_off, 0},
+    {"untaken", meet_stands, 1},      {"taken", take, 0},       {"accepted", come_accepted, 0},
+    {"rejected", come_rejected, 0},   {"ended", come_ended, 0}, {"handed_off", come_handed_off, 0},
+    {"handed_on", come_handed_on, 0},
 };
 
 FAMILY(rsp_create, one_request, mets)
@@ -443,7 +456,7 @@ FAMILY(rsp_create, one_request, mets)
         if (row->left)
                 loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
         expect_empty(t, loop.requests);
-        if (row->meet == meet_stands || row->meet == take)
+        if (row->meet == meet_stands || row->meet == take || row->meet == come_handed_on)
                 accept_it(t, &loop);
         if (row->meet != come_rejected && row->meet != come_ended)
                 expect_message(t, loop.active, loop.passive);
