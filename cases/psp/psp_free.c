@@ -609,18 +609,42 @@ CASE(psp_free, refused_beside_requests)
         expect_quiet(evd);
 }
 
-CASE(psp_free, providers_ep_stays)
+/* The request of a provider's EP was taken from the EVD before the free, or is taken then. */
+static void expect_providers_ep(struct test *t, bool taken)
 {
-        struct loop loop = loop_new(t);
+        DAT_CNO_HANDLE cno;
+        struct loop loop = watched_loop(t, &cno);
 
         listen_by(t, &loop, DAT_PSP_PROVIDER_FLAG);
-        take_request(t, &loop);
-        must_that(request_ep(t, loop.request) != DAT_HANDLE_NULL, "the provider made no EP");
+        loop_connect(t, loop.active, loop.qual);
+        must_stand(t, cno);
+        if (taken) {
+                loop_take_request(t, &loop);
+                must_that(request_ep(t, loop.request) != DAT_HANDLE_NULL,
+                          "the provider made no EP");
+        }
         free_now(t, loop.psp);
 
+        if (!taken)
+                loop.request = expect_left(t, &loop);
+        expect_that(request_ep(t, loop.request) != DAT_HANDLE_NULL, "the request has no EP");
         expect_eq(ep_state(t, request_ep(t, loop.request)),
                   DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
-        expect_own_accepted(t, loop.request, &loop);
+        expect_message(t, loop.active, expect_own_accepted(t, loop.request, &loop));
+}
+
+CASE(psp_free, providers_ep_stays)
+{
+        expect_providers_ep(t, true);
+        expect_providers_ep(t, false);
+}
+
+static void expect_connection_left(struct test *t, const struct loop *loop)
+{
+        expect_message(t, loop->active, loop->passive);
+        expect_message(t, loop->passive, loop->active);
+        expect_quiet(ep_connect_evd(t, loop->active));
+        expect_quiet(ep_connect_evd(t, loop->passive));
 }
 
 CASE(psp_free, connection_stays)
@@ -630,10 +654,22 @@ CASE(psp_free, connection_stays)
         join(t, &loop);
         free_now(t, loop.psp);
 
-        expect_message(t, loop.active, loop.passive);
-        expect_message(t, loop.passive, loop.active);
-        expect_quiet(ep_connect_evd(t, loop.active));
-        expect_quiet(ep_connect_evd(t, loop.passive));
+        expect_connection_left(t, &loop);
+}
+
+/* The free follows the accept at once. */
+CASE(psp_free, accepted_stays)
+{
+        struct loop loop = loop_new(t);
+
+        listen_by(t, &loop, DAT_PSP_CONSUMER_FLAG);
+        take_request(t, &loop);
+        must(dat_cr_accept(loop.request, loop.passive, 0, NULL));
+        free_now(t, loop.psp);
+
+        expect_event(ep_connect_evd(t, loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_connection_left(t, &loop);
 }
 
 /* The request was reported, and is then accepted; or the EP that asked is refused. */

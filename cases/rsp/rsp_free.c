@@ -612,16 +612,38 @@ CASE(rsp_free, tells_as_before)
         expect_own_ep_accepted(t, &loop);
 }
 
-CASE(rsp_free, providers_ep_stays)
+/* The request of a provider's EP was taken from the EVD before the free, or is taken then. */
+static void expect_providers_ep(struct test *t, bool taken)
 {
-        struct loop loop = {.requests = request_evd(t), .active = ep_with(t)};
+        DAT_CNO_HANDLE cno;
+        struct loop loop = watched_loop(t, &cno);
 
         loop.psp = rsp_new(t, DAT_HANDLE_NULL, loop.requests, &loop.qual);
-        ask(t, &loop);
+        loop_connect(t, loop.active, loop.qual);
+        must_stand(t, cno);
+        if (taken)
+                loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
         free_spent(t, loop.psp);
 
+        if (!taken)
+                loop.request = expect_request(t, loop.requests, loop.psp, loop.qual);
         loop.passive = expect_own_accepted(t, loop.request, &loop);
         expect_message(t, loop.active, loop.passive);
+}
+
+CASE(rsp_free, providers_ep_stays)
+{
+        expect_providers_ep(t, true);
+        expect_providers_ep(t, false);
+}
+
+static void expect_connection_left(struct test *t, const struct loop *loop)
+{
+        expect_eq(ep_state(t, loop->passive), DAT_EP_STATE_CONNECTED);
+        expect_message(t, loop->active, loop->passive);
+        expect_message(t, loop->passive, loop->active);
+        expect_empty(t, ep_connect_evd(t, loop->active));
+        expect_empty(t, ep_connect_evd(t, loop->passive));
 }
 
 CASE(rsp_free, connection_stays)
@@ -631,11 +653,21 @@ CASE(rsp_free, connection_stays)
         come_accepted(t, &loop);
         free_spent(t, loop.psp);
 
-        expect_eq(ep_state(t, loop.passive), DAT_EP_STATE_CONNECTED);
-        expect_message(t, loop.active, loop.passive);
-        expect_message(t, loop.passive, loop.active);
-        expect_empty(t, ep_connect_evd(t, loop.active));
-        expect_empty(t, ep_connect_evd(t, loop.passive));
+        expect_connection_left(t, &loop);
+}
+
+/* The free follows the accept at once. */
+CASE(rsp_free, accepted_stays)
+{
+        struct loop loop = reserved_loop(t);
+
+        ask(t, &loop);
+        must(dat_cr_accept(loop.request, DAT_HANDLE_NULL, 0, NULL));
+        free_spent(t, loop.psp);
+
+        expect_event(ep_connect_evd(t, loop.passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_ESTABLISHED);
+        expect_connection_left(t, &loop);
 }
 
 /* The request was reported, and is then accepted; or the EP that asked is refused. */
