@@ -401,11 +401,14 @@ FAMILY(cr_reject, lets_go, request_kinds)
         struct request request = request_at(t, row->maker);
         const DAT_EVD_HANDLE evds[] = {request.recv_evd, request.request_evd, request.connect_evd,
                                        request.evd};
+        struct buf *buf;
 
         if (row->maker == MADE_BY_PROVIDER)
                 request.zone = pz_new(t);
         must_ask(t, &request, (struct asks){0});
         must_take(t, &request);
+        buf = buf_with(t, .pz = request.zone);
+        loop_post_recv(t, request.passive, buf, 1);
         expect_cr_rejected(t, &request);
         if (row->maker == MADE_FOR_RSP)
                 free_spent(t, request.point);
@@ -420,6 +423,7 @@ FAMILY(cr_reject, lets_go, request_kinds)
                 disown(t, evds[i]);
         }
         if (row->maker == MADE_BY_PROVIDER) {
+                release(t, buf->lmr);
                 expect(dat_pz_free(request.zone), DAT_SUCCESS);
                 disown(t, request.zone);
         }
@@ -524,6 +528,19 @@ FAMILY(cr_reject, asker_gone, asker_losses)
                 expect_asks_again(t, request.active);
         expect_empty(t, request.evd);
         expect_empty(t, request.connect_evd);
+}
+
+CASE(cr_reject, untaken_asker_gone)
+{
+        const struct asker_loss *loss = &asker_losses[draw(t, 3)];
+        struct request request = expect_taken_in_vain(t, MADE_FOR_RSP, loss);
+
+        record(t, "the asker is lost: %s", loss->id);
+        expect(dat_cr_reject(request.cr), DAT_SUCCESS);
+        request_gone(t, &request);
+
+        is_unconnected(t, &request);
+        accepts(t, &request);
 }
 
 FAMILY(cr_reject, reserved_asker_gone, asker_losses)

@@ -75,6 +75,13 @@ FAMILY(cr_accept, asker_gone, asker_losses)
         expect_in_vain(t, &request);
 }
 
+FAMILY(cr_accept, untaken_asker_gone, asker_losses)
+{
+        struct request request = expect_taken_in_vain(t, MADE_BY_CONSUMER, row);
+
+        expect_in_vain(t, &request);
+}
+
 FAMILY(cr_accept, asker_gone_by_kind, request_kinds)
 {
         struct request request = requested_in_vain(t, row->maker, &asker_losses[0]);

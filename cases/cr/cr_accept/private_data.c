@@ -4,6 +4,7 @@
 #include "case/standard.h"
 #include "cases/cr/cr_accept/fixtures.h"
 #include "cases/cr/shared/request.h"
+#include "cases/ep/shared/modify_table.h"
 #include "clauses/cr_accept.h"
 
 #include <limits.h>
@@ -231,11 +232,13 @@ FAMILY(cr_accept, invalid_size_by_kind, request_kinds)
             [MADE_FOR_RSP] = DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
         };
         struct request request = requested_known(t, row->maker);
+        struct ep_snapshot before = ep_look(t, request.passive);
         unsigned char data = 0;
 
         expect(dat_cr_accept(request.cr, named_ep(&request), -1, &data), DAT_INVALID_PARAMETER);
 
         expect_cr_kept(t, &request);
         expect_eq(ep_state(t, request.passive), states[row->maker]);
+        expect_ep_kept(t, request.passive, &before, (DAT_EP_PARAM_MASK)0);
         expect_cr_accepted(t, &request);
 }

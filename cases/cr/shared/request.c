@@ -301,6 +301,25 @@ struct request requested_in_vain(struct test *t, enum ep_maker maker, const stru
         return request;
 }
 
+struct request expect_taken_in_vain(struct test *t, enum ep_maker maker,
+                                    const struct asker_loss *loss)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        struct request request = request_at(t, maker);
+
+        must(dat_evd_modify_cno(request.evd, cno));
+        must(dat_evd_enable(request.evd));
+        must_ask(t, &request, (struct asks){.timeout = loss->timeout});
+        must_stand(t, cno);
+        loss->lose(t, &request);
+        request.cr = expect_cr_request(t, request.evd, request.point, request.qual);
+        if (request.maker == MADE_BY_PROVIDER) {
+                request.passive = must_tell_ep(t, request.cr);
+                must_equip(t, &request);
+        }
+        return request;
+}
+
 DAT_EP_HANDLE named_ep(const struct request *request)
 {
         return request->maker == MADE_BY_CONSUMER ? request->passive : DAT_HANDLE_NULL;

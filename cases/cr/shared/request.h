@@ -148,6 +148,12 @@ void lose_point_and_evd(struct test *t, struct request *request);
 struct request requested_in_vain(struct test *t, enum ep_maker maker,
                                  const struct asker_loss *loss);
 
+/* The same, but the asker is lost while the request is queued on its EVD; it is taken then, or
+ * FAIL.
+ */
+struct request expect_taken_in_vain(struct test *t, enum ep_maker maker,
+                                    const struct asker_loss *loss);
+
 /* The EP that came with the request, as dat_cr_query tells it. */
 DAT_EP_HANDLE must_tell_ep(struct test *t, DAT_CR_HANDLE cr);
 
