@@ -454,9 +454,12 @@ FAMILY(cr_query, after, changes)
         struct known known = known_for(t, request_at(t, MADE_BY_CONSUMER), OF_REQUEST,
                                        row->make == lose_by_timeout ? SOON : event_timeout(t));
 
-        check_fields(t, &known, DAT_CR_FIELD_ALL);
+        DAT_CR_PARAM before = queried(t, known.request.cr, DAT_CR_FIELD_ALL);
+
+        check_param(t, &known, &before, DAT_CR_FIELD_ALL);
         row->make(t, &known.request);
 
+        check_param(t, &known, &before, IN_MEMORY);
         check_fields(t, &known, DAT_CR_FIELD_ALL);
 }
 
