@@ -158,12 +158,13 @@ static const struct qos_mixture mixed_qualities[] = {
 };
 void connect_qos_mixed(struct test *t, enum way way, const struct qos_mixture *row);
 
-/* Time-outs, in milliseconds. */
+/* Time-outs, in microseconds. */
 struct timeout_row {
         const char *id;
-        unsigned int ms;
+        DAT_TIMEOUT us;
 };
-static const struct timeout_row timeouts[] = {{"ms_30", 30}, {"ms_60", 60}, {"ms_150", 150}};
+static const struct timeout_row timeouts[] = {
+    {"us_1", 1}, {"ms_30", 30000}, {"ms_60", 60000}, {"ms_150", 150000}};
 void connect_timed_out(struct test *t, enum way way, const struct timeout_row *row);
 void connect_timed_out_each(struct test *t, enum way way);
 void connect_timed_out_again(struct test *t, enum way way);
@@ -187,6 +188,7 @@ void connect_timeout_infinite(struct test *t, enum way way);
 void connect_timeout_over(struct test *t, enum way way);
 void connect_rejected_for_good(struct test *t, enum way way);
 void connect_answered_late(struct test *t, enum way way);
+void connect_stale_answers(struct test *t, enum way way);
 
 struct reads_row {
         const char *id;

@@ -330,7 +330,7 @@ void connect_timed_out(struct test *t, enum way way, const struct timeout_row *r
         uint64_t began;
 
         stage_set(t, &stage, way);
-        stage.asking.timeout = row->ms * US_PER_MS;
+        stage.asking.timeout = row->us;
         began = connect_clock_us();
         expect(connect_ask(&stage.asking), DAT_SUCCESS);
         expect_time_out(t, stage.asking.ep, began, stage.asking.timeout);
@@ -557,6 +557,52 @@ void connect_answered_late(struct test *t, enum way way)
         expect_empty(t, ep_connect_evd(t, stage.asking.ep));
         expect(dat_ep_reset(stage.asking.ep), DAT_SUCCESS);
         expect_empty(t, ep_connect_evd(t, stage.asking.ep));
+}
+
+/* The request with this private data; older ones of the EP, which come late, are rejected. */
+static DAT_CR_HANDLE expect_newest(struct test *t, const struct stage *stage, uint64_t message)
+{
+        for (;;) {
+                DAT_EVENT event = expect_event(stage->loop.requests, DAT_CONNECTION_REQUEST_EVENT);
+                DAT_CR_HANDLE request = event.event_data.cr_arrival_event_data.cr_handle;
+                DAT_CR_PARAM param;
+
+                memset(&param, 0, sizeof(param));
+                expect(dat_cr_query(request, DAT_CR_FIELD_ALL, &param), DAT_SUCCESS);
+                if (message_holds(param.private_data, PRIVATE_SIZE, message))
+                        return request;
+                must(dat_cr_reject(request));
+        }
+}
+
+/* The EP is reset and asks anew: the answers to its former requests are none to this one. */
+void connect_stale_answers(struct test *t, enum way way)
+{
+        DAT_CR_HANDLE stale[2];
+        struct stage stage;
+        struct loop late;
+
+        stage_set(t, &stage, way);
+        late = stage.loop;
+        for (int i = 0; i < 2; i++) {
+                stale[i] = request_too_old(t, &stage);
+                must(dat_ep_reset(stage.asking.ep));
+        }
+        stage.loop.passive = ep_with(t, .srq = DAT_HANDLE_NULL);
+        stage.asking.timeout = event_timeout(t);
+        message_fill(stage.data, sizeof(stage.data), OTHER_DATA);
+        expect(connect_ask(&stage.asking), DAT_SUCCESS);
+        stage.loop.request = expect_newest(t, &stage, OTHER_DATA);
+        must_answer_late(t, stale[0], &late);
+        must(dat_cr_reject(stale[1]));
+        settle_briefly(t);
+        expect_ep_pending(t, stage.asking.ep);
+        expect(dat_cr_accept(stage.loop.request, stage.loop.passive, 0, NULL), DAT_SUCCESS);
+        expect_ep_told(t, stage.asking.ep, DAT_CONNECTION_EVENT_ESTABLISHED,
+                       DAT_EP_STATE_CONNECTED);
+        expect_ep_told(t, stage.loop.passive, DAT_CONNECTION_EVENT_ESTABLISHED,
+                       DAT_EP_STATE_CONNECTED);
+        expect_loop_carries(t, stage.asking.ep, stage.loop.passive);
 }
 
 /* The EP that asks may have so many reads under way, and the other end serves so many. */
