@@ -234,19 +234,56 @@ CASE(ep_disconnect, after_break)
         }
 }
 
+static void must_become(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE state)
+{
+        int looks = LOOKS;
+
+        while (ep_state(t, ep) != state && looks--)
+                settle_briefly(t);
+        must_that(looks > 0, "the EP does not come to state %d", (int)state);
+}
+
+static const struct unread_row {
+        const char *id;
+        bool passive; /* the EP that ends is the one that accepted */
+} unread[] = {{"by_active", false}, {"by_passive", true}};
+
+/* The connection is over before an event of it is read: each end has both, in their order. */
+FAMILY(ep_disconnect, unread_connection, unread)
+{
+        struct loop loop = loop_new(t);
+        DAT_EP_HANDLE ends[] = {loop.active, loop.passive};
+
+        loop_ask(t, &loop);
+        loop_accept(t, &loop);
+        for (size_t i = 0; i < 2; i++)
+                must_become(t, ends[i], DAT_EP_STATE_CONNECTED);
+        end_by(t, ends[row->passive], DAT_CLOSE_ABRUPT_FLAG);
+        for (size_t i = 0; i < 2; i++)
+                must_become(t, ends[i], DAT_EP_STATE_DISCONNECTED);
+        for (size_t i = 0; i < 2; i++) {
+                DAT_EVENT event =
+                    expect_event(ep_connect_evd(t, ends[i]), DAT_CONNECTION_EVENT_ESTABLISHED);
+
+                expect_that(event.event_data.connect_event_data.ep_handle == ends[i],
+                            "the event names another EP");
+                if (i == row->passive)
+                        expect_ended(t, ends[i]);
+                else
+                        expect_ended_by_other(t, ends[i]);
+        }
+}
+
 /* The disconnect event and the flushed completions are not read yet. */
 FAMILY(ep_disconnect, twice_unread, both_flags)
 {
         struct line line = line_either(t);
         DAT_EP_HANDLE ep = line.loop.active;
-        int looks = LOOKS;
 
         post_recvs(t, ep, line.in, 0, WORKS);
         post_works(t, &line, SENDS);
         end_by(t, ep, DAT_CLOSE_ABRUPT_FLAG);
-        while (ep_state(t, ep) != DAT_EP_STATE_DISCONNECTED && looks--)
-                settle_briefly(t);
-        must_that(looks > 0, "an EP that has left is not Disconnected");
+        must_become(t, ep, DAT_EP_STATE_DISCONNECTED);
         end_by(t, ep, row->flags);
         expect_ended(t, ep);
         expect_flushed(t, ep_recv_evd(t, ep), ep, 0, WORKS);
