@@ -272,7 +272,9 @@ def _may_be_full(point: Sp, side: Side) -> bool:
     return waiting + len(evd.software) >= evd.qlen_least
 
 
-@refuses("dat_cr_handoff", clauses=["cr_handoff/nowhere"], rulings=["CR-7", "GEN-12", "PSP-4"])
+@refuses(
+    "dat_cr_handoff", clauses=["cr_handoff/nowhere"], rulings=["CR-7", "CR-8", "GEN-12", "PSP-4"]
+)
 def nowhere(call: Call, cr: Cr, side: Side) -> Refusal | Open | None:
     """A qualifier at which the IA has no service point is refused."""
     given = call.arg("handoff")
@@ -286,7 +288,7 @@ def nowhere(call: Call, cr: Cr, side: Side) -> Refusal | Open | None:
     # An RSP takes one request, and one that came may not have been told yet.
     if point.kind == "rsp":
         return may(INVALID_PARAMETER)
-    if _may_be_full(point, side):
+    if point is cr.sp or _may_be_full(point, side):
         return Refusal(ANY_ERROR, must=False)
     return None
 

@@ -117,6 +117,29 @@ CASE(cr_handoff, one_evd)
         expect_cr_accepted(t, &to);
 }
 
+/* It comes there again, or stays what it is (CR-8). */
+CASE(cr_handoff, own_point)
+{
+        struct request request = requested_known(t, psp_maker(t));
+        struct request to = request;
+        DAT_RETURN ret = dat_cr_handoff(request.cr, request.qual);
+
+        if (!dat_is(ret, DAT_SUCCESS)) {
+                expect_cr_unfit(t, ret);
+                expect_cr_kept(t, &request);
+                expect_empty(t, request.evd);
+                expect_cr_accepted(t, &request);
+                return;
+        }
+        request_gone(t, &request);
+        if (to.maker == MADE_BY_PROVIDER)
+                to = request_like(t, &request);
+        to = expect_arrived(t, &request, &to);
+        expect_cr_kept(t, &to);
+        expect_empty(t, to.evd);
+        expect_cr_accepted(t, &to);
+}
+
 CASE(cr_handoff, any_qualifier)
 {
         struct request to = request_at(t, psp_maker(t));
