@@ -55,6 +55,17 @@ CASE(cr_accept, bare_ep)
         expect_cr_accepted(t, &request);
 }
 
+/* The very EP that asks, which is no end for its own request. */
+CASE(cr_accept, asking_ep)
+{
+        struct request request = requested_known(t, MADE_BY_CONSUMER);
+
+        expect_cr_unfit(t, dat_cr_accept(request.cr, request.active, 0, NULL));
+
+        expect_cr_kept(t, &request);
+        expect_cr_accepted(t, &request);
+}
+
 static DAT_EP_HANDLE ep_of_other_ia(struct test *t)
 {
         DAT_IA_HANDLE other = other_ia(t);
