@@ -14,14 +14,14 @@
 #include <string.h>
 
 #define POSTS  4
-#define LATER  100                   /* cookies of what is posted after the reset */
-#define MANY   50                    /* calls in a row */
-#define ROUNDS 10                    /* connections of one EP */
-#define FEW    3                     /* such connections */
-#define WAITS  500                   /* looks at an EP that is about to be Disconnected */
-#define SHORT  ((DAT_TIMEOUT)60000)  /* a time-out: microseconds */
-#define BRIEF  ((DAT_TIMEOUT)300000) /* a time-out that is not awaited */
-#define NOBODY 0xc0000201            /* an address of the net that is for documents */
+#define LATER  100                    /* cookies of what is posted after the reset */
+#define MANY   50                     /* calls in a row */
+#define ROUNDS 10                     /* connections of one EP */
+#define FEW    3                      /* such connections */
+#define WAITS  500                    /* looks at an EP that is about to be Disconnected */
+#define SHORT  ((DAT_TIMEOUT)60000)   /* a time-out: microseconds */
+#define BRIEF  ((DAT_TIMEOUT)1000000) /* a time-out that slow hosts keep */
+#define NOBODY 0xc0000201             /* an address of the net that is for documents */
 
 static void expect_reset(struct test *t, DAT_EP_HANDLE ep)
 {
