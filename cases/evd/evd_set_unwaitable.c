@@ -83,6 +83,7 @@ static void expect_waiter_woken(struct test *t, const struct source_kind *kind,
         expect_uncalled(t, agent);
         expect_source_events(t, &source, 0, row->events);
         expect_empty(t, source.evd);
+        expect_source_state(t, &source, (struct evd_state){.enabled = state.enabled}, cno);
 }
 
 /* A disabled EVD can have a waiter, too. */

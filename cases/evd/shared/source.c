@@ -228,6 +228,7 @@ static void expect_waitable(struct test *t, const struct source *source, bool wa
 
         memset(&event, 0xa5, sizeof(event));
         if (!waitable) {
+                expect(dat_evd_wait(source->evd, 0, 1, &event, &more), DAT_INVALID_STATE);
                 expect(dat_evd_wait(source->evd, DAT_TIMEOUT_INFINITE, 1, &event, &more),
                        DAT_INVALID_STATE);
                 expect_source_events(t, source, number, 1);
