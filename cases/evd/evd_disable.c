@@ -49,8 +49,10 @@ CASE(evd_disable, this_evd_alone)
         DAT_EVD_HANDLE evd = evd_in(t, enabled, cno);
         DAT_EVD_HANDLE newer = evd_in(t, enabled, cno);
 
+        post_ses(t, newer, 1, 1);
         expect(dat_evd_disable(evd), DAT_SUCCESS);
 
+        expect_notified(t, cno, newer);
         post_ses(t, evd, 0, 1);
         expect_no_notice(t, cno);
         post_ses(t, older, 0, 1);
@@ -106,11 +108,12 @@ CASE(evd_disable, keeps_direct_waiter)
 {
         EACH_SOURCE (kind) {
                 for (int enabled = 0; enabled < 2; enabled++) {
+                        DAT_CNO_HANDLE cno = cno_new(t);
                         struct source source = source_in(
-                            t, kind, (struct evd_state){.enabled = enabled, .waitable = true},
-                            cno_new(t));
+                            t, kind, (struct evd_state){.enabled = enabled, .waitable = true}, cno);
 
                         expect_waiter_kept(t, &source, disable);
+                        expect_source_state(t, &source, (struct evd_state){.waitable = true}, cno);
                 }
         }
 }

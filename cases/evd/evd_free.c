@@ -2,6 +2,7 @@
 /* dat_evd_free: what is freed with an EVD, what stays, and when it is refused. */
 #include "clauses/evd_free.h"
 #include "case/standard.h"
+#include "cases/cno/shared/agent.h"
 #include "cases/evd/shared/event_kind.h"
 #include "cases/evd/shared/source.h"
 #include "cases/ia/shared/instance.h"
@@ -97,9 +98,17 @@ static const struct state {
 FAMILY(evd_free, in_state, states)
 {
         DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_EVD_HANDLE later;
+        DAT_EVENT event;
+        DAT_COUNT more;
 
         must(row->call(evd));
         free_now(t, evd);
+
+        later = se_evd(t, DAT_HANDLE_NULL);
+        post_ses(t, later, 0, 1);
+        expect(dat_evd_wait(later, 0, 1, &event, &more), DAT_SUCCESS);
+        expect_se(t, later, &event, 0);
 }
 
 CASE(evd_free, older_of_two)
@@ -128,15 +137,18 @@ CASE(evd_free, frees_cno)
 CASE(evd_free, triggered_cno_stays)
 {
         DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE other = se_evd(t, cno);
-        DAT_EVD_HANDLE evd = se_evd(t, cno);
+        DAT_EVD_HANDLE other = feeding(t, cno);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+        DAT_EVD_HANDLE silent = feeding(t, cno);
+        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
 
-        must(dat_evd_enable(other));
         post_ses(t, evd, 0, 1);
         free_now(t, evd);
 
-        forget_notice(cno);
+        expect(dat_cno_wait(cno, 0, &named), DAT_SUCCESS, DAT_QUEUE_EMPTY);
+        expect_that(named != evd, "the CNO names an EVD that is freed");
         post_ses(t, other, 0, 1);
+        free_now(t, silent);
         expect_notified(t, cno, other);
 }
 
@@ -383,18 +395,21 @@ CASE(evd_free, fed_by_two)
 
 CASE(evd_free, fed_goes_on)
 {
-        DAT_EVD_HANDLE evd = evd_with(t);
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = evd_with(t, .cno = cno);
         DAT_EP_HANDLE ep = ep_with(t, .recv_evd = evd);
         struct buf *buf = buf_with(t);
         DAT_LMR_TRIPLET segment = triplet(buf, 0, MESSAGE);
         struct peer_ep *end = peer_connect(peer(t), ep);
 
+        must(dat_evd_enable(evd));
         EACH_REFUSAL (i)
                 (void)dat_evd_free(evd);
 
         must(dat_ep_post_recv(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 5},
                               DAT_COMPLETION_DEFAULT_FLAG));
         peer_send(end, .length = MESSAGE);
+        expect_notified(t, cno, evd);
         expect_eq(expect_dto(evd).user_cookie.as_64, 5);
         expect_that(message_holds(buf->addr, MESSAGE, 0), "the memory has not the message");
 }

@@ -119,8 +119,11 @@ CASE(evd_modify_cno, this_evd_alone)
         DAT_EVD_HANDLE evd = evd_in(t, plain, former);
         DAT_EVD_HANDLE newer = evd_in(t, plain, former);
 
+        post_ses(t, newer, 0, 1);
         expect(dat_evd_modify_cno(evd, cno), DAT_SUCCESS);
 
+        expect_notified(t, former, newer);
+        expect_ses(t, newer, 0, 1);
         expect_state(t, older, plain, former);
         expect_state(t, newer, plain, former);
         expect_state(t, evd, plain, cno);
@@ -162,8 +165,12 @@ CASE(evd_modify_cno, keeps_events)
 
                         source_fill(t, &source, 0, SE_QLEN / 2);
                         expect(dat_evd_modify_cno(source.evd, cnos[i]), DAT_SUCCESS);
+                        if (cnos[i])
+                                forget_notices(cnos[i]);
                         source_fill(t, &source, SE_QLEN / 2, SE_QLEN / 2);
 
+                        if (cnos[i])
+                                expect_notified(t, cnos[i], source.evd);
                         expect_source_events(t, &source, 0, SE_QLEN);
                         expect_empty(t, source.evd);
                 }
@@ -199,9 +206,9 @@ CASE(evd_modify_cno, lets_waiter_of_former_wait)
         EACH_SOURCE (kind) {
                 DAT_CNO_HANDLE former = cno_new(t);
                 DAT_CNO_HANDLE cno = cno_new(t);
-                DAT_EVD_HANDLE other = evd_in(t, plain, former);
                 struct source source = source_in(t, kind, plain, former);
                 struct waiter *waiter = wait_on_cno(t, former, 4 * event_timeout(t));
+                DAT_EVD_HANDLE other;
                 struct woken woken;
 
                 must_wait(waiter);
@@ -209,6 +216,7 @@ CASE(evd_modify_cno, lets_waiter_of_former_wait)
                 source_bring(t, &source, 0, 1);
                 expect_asleep(waiter);
 
+                other = evd_in(t, plain, former);
                 post_ses(t, other, 0, 1);
                 woken = expect_awake(waiter);
                 expect(woken.ret, DAT_SUCCESS);
@@ -302,6 +310,8 @@ CASE(evd_modify_cno, keeps_direct_waiter)
                 expect(woken.ret, DAT_SUCCESS);
                 expect_source_event(t, &source, &woken.event, 0);
                 expect_no_notice(t, cno);
+                source_bring(t, &source, 1, 1);
+                expect_notified(t, cno, source.evd);
         }
 }
 
