@@ -67,14 +67,17 @@ FAMILY(cno_create, nothing_feeds_it, forms)
 /* A CNO is freed with a notification that none has waited for, and another one is made. */
 FAMILY(cno_create, inherits_nothing, forms)
 {
+        struct agent *formers = agent_new(t);
         struct agent *agent = row->has_agent ? agent_new(t) : NULL;
-        DAT_CNO_HANDLE former = cno_new(t);
+        DAT_CNO_HANDLE former = cno_with(t, formers);
         DAT_EVD_HANDLE evd = feeding(t, former);
         DAT_CNO_HANDLE cno;
 
         post_ses(t, evd, 0, 1);
+        (void)calls_seen(t, formers);
         must(dat_evd_modify_cno(evd, DAT_HANDLE_NULL));
         release(t, former);
+        (void)calls_seen(t, formers);
         cno = created(t, ia(t), agent);
 
         expect_no_notice(t, cno);
@@ -86,6 +89,7 @@ FAMILY(cno_create, inherits_nothing, forms)
         forget_notice(cno);
         post_ses(t, evd, 1, 1);
         expect_notified(t, cno, evd);
+        expect_uncalled(t, formers);
         must(dat_evd_modify_cno(evd, DAT_HANDLE_NULL));
 }
 

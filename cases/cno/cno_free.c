@@ -311,11 +311,16 @@ CASE(cno_free, under_waiter)
         DAT_CNO_HANDLE cno = cno_new(t);
         DAT_EVD_HANDLE temporary = feeding(t, DAT_HANDLE_NULL);
         struct waiter *waiter = wait_on_cno(t, cno, 4 * event_timeout(t));
+        struct waiter *second;
 
         must_wait(waiter);
         EACH_REFUSAL (i)
                 expect(dat_cno_free(cno), DAT_INVALID_STATE);
 
+        /* The end of another thread's wait is not the end of this one. */
+        second = wait_on_cno(t, cno, 20000);
+        must_that(dat_is(must_awake(second).ret, DAT_QUEUE_EMPTY), "the wait found something");
+        expect(dat_cno_free(cno), DAT_INVALID_STATE);
         expect_asleep(waiter);
         unblock(t, cno, temporary, waiter);
         free_now(t, cno);

@@ -395,6 +395,41 @@ CASE(cno_modify_agent, after_the_call)
         expect_uncalled(t, agents[0]);
 }
 
+/* What the agent of by_the_agent changes, and to what. */
+static DAT_CNO_HANDLE changed_cno;
+static DAT_OS_WAIT_PROXY_AGENT next_agent;
+
+static DAT_RETURN give_next(DAT_EVD_HANDLE evd)
+{
+        (void)evd;
+        return dat_cno_modify_agent(changed_cno, next_agent);
+}
+
+CASE(cno_modify_agent, by_the_agent)
+{
+        struct agent *agent = agent_that(t, give_next);
+        struct agent *next = agent_new(t);
+        DAT_CNO_HANDLE cno = cno_with(t, agent);
+        DAT_EVD_HANDLE evd = feeding(t, cno);
+
+        changed_cno = cno;
+        next_agent = proxy(next);
+        post_ses(t, evd, 0, 1);
+        expect_called(t, agent, evd);
+        expect_uncalled(t, next);
+        expect_notified(t, cno, evd);
+
+        if (!dat_is(agent_returned(agent), DAT_SUCCESS)) {
+                record(t, "an agent cannot change the agent");
+                return;
+        }
+        expect_agent(t, cno, next);
+        post_ses(t, evd, 1, 1);
+        expect_called(t, next, evd);
+        expect_uncalled(t, agent);
+        expect_notified(t, cno, evd);
+}
+
 FAMILY(cno_modify_agent, each_stream, event_kinds)
 {
         struct agent *agent = agent_new(t);
