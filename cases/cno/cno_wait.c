@@ -4,6 +4,7 @@
 #include "case/test.h"
 #include "cases/cno/shared/agent.h"
 #include "cases/evd/shared/event_kind.h"
+#include "cases/evd/shared/silent.h"
 #include "cases/evd/shared/source.h"
 
 #include <limits.h>
@@ -312,18 +313,26 @@ CASE(cno_wait, each_evd_named)
         expect_none(t, cno);
 }
 
+/* Two EVDs of each kind, the older ones first or last. */
 CASE(cno_wait, each_evd_wakes)
 {
         DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE evds[] = {feeding(t, cno), feeding(t, cno), feeding(t, cno)};
+        struct source sources[2 * SOURCE_KINDS];
+        unsigned int count = 0;
+        unsigned int first;
 
-        shuffle(t, evds, 3);
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 2; i++)
+                EACH_SOURCE (kind)
+                        sources[count++] = source_feeding(t, kind, cno);
+        first = (unsigned int)draw(t, count);
+        for (unsigned int i = 0; i < count; i++) {
+                const struct source *source = &sources[(first + i) % count];
                 struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
 
                 expect_wait(waiter);
-                post_ses(t, evds[i], 0, 1);
-                expect_told(t, waiter, evds[i]);
+                source_bring(t, source, 0, 1);
+                expect_told(t, waiter, source->evd);
+                expect_source_events(t, source, 0, 1);
         }
 }
 
@@ -580,6 +589,11 @@ FAMILY(cno_wait, waited_stream, event_kinds)
 
         expect_told(t, waiter, evd);
         expect_none(t, cno);
+}
+
+FAMILY(cno_wait, no_notification, silences)
+{
+        expect_cno_silent(t, row, NULL);
 }
 
 /*
@@ -851,11 +865,11 @@ CASE(cno_wait, ia_closed)
         expect_told(t, stays, evd);
 }
 
-CASE(cno_wait, signal)
+static void expect_usable_after_signal(struct test *t, DAT_TIMEOUT timeout)
 {
         DAT_CNO_HANDLE cno = cno_new(t);
         DAT_EVD_HANDLE evd = feeding(t, cno);
-        struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+        struct waiter *waiter = wait_on_cno(t, cno, timeout);
 
         expect_wait(waiter);
         waiter_interrupt(t, waiter);
@@ -870,6 +884,12 @@ CASE(cno_wait, signal)
         post_ses(t, evd, 1, 1);
         expect_notified(t, cno, evd);
         expect_none(t, cno);
+}
+
+CASE(cno_wait, signal)
+{
+        expect_usable_after_signal(t, DAT_TIMEOUT_INFINITE);
+        expect_usable_after_signal(t, 4 * event_timeout(t));
 }
 
 LEGAL(cno_wait)

@@ -5,6 +5,7 @@
 #include "cases/evd/shared/async.h"
 #include "cases/evd/shared/event_kind.h"
 #include "cases/evd/shared/left_alone.h"
+#include "cases/evd/shared/silent.h"
 #include "cases/evd/shared/source.h"
 
 FAMILY(evd_enable, from_state, evd_states)
@@ -57,12 +58,17 @@ CASE(evd_enable, this_evd_alone)
 CASE(evd_enable, keeps_events)
 {
         EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
                 struct source source =
-                    source_in(t, kind, (struct evd_state){.waitable = true}, cno_new(t));
+                    source_in(t, kind, (struct evd_state){.waitable = true}, cno);
 
-                source_fill(t, &source, 0, SE_QLEN);
+                source_fill(t, &source, 0, SE_QLEN - 1);
                 expect(dat_evd_enable(source.evd), DAT_SUCCESS);
+                settle(t);
+                forget_notices(cno);
+                source_bring(t, &source, SE_QLEN - 1, 1);
 
+                expect_notified(t, cno, source.evd);
                 expect_source_events(t, &source, 0, SE_QLEN);
                 expect_empty(t, source.evd);
         }
@@ -131,11 +137,13 @@ CASE(evd_enable, keeps_direct_waiter)
 {
         EACH_SOURCE (kind) {
                 for (int enabled = 0; enabled < 2; enabled++) {
+                        DAT_CNO_HANDLE cno = cno_new(t);
                         struct source source = source_in(
-                            t, kind, (struct evd_state){.enabled = enabled, .waitable = true},
-                            cno_new(t));
+                            t, kind, (struct evd_state){.enabled = enabled, .waitable = true}, cno);
 
                         expect_waiter_kept(t, &source, enable);
+                        expect_source_state(
+                            t, &source, (struct evd_state){.enabled = true, .waitable = true}, cno);
                 }
         }
 }
@@ -194,6 +202,17 @@ CASE(evd_enable, from_threads_at_once, DEADLINE_MS(20000))
                 expect_ses(t, evd, 0, 1);
         }
         must_have_met(&stress);
+}
+
+static DAT_RETURN enable_again(struct test *t, DAT_EVD_HANDLE evd)
+{
+        must(dat_evd_disable(evd));
+        return dat_evd_enable(evd);
+}
+
+FAMILY(evd_enable, keeps_silent, silences)
+{
+        expect_cno_silent(t, row, enable_again);
 }
 
 FAMILY(evd_enable, each_stream, event_kinds)

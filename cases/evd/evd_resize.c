@@ -5,6 +5,7 @@
 #include "cases/evd/shared/event_kind.h"
 #include "cases/evd/shared/left_alone.h"
 #include "cases/evd/shared/private_data.h"
+#include "cases/evd/shared/silent.h"
 #include "cases/evd/shared/source.h"
 #include "cases/handle/shared/object.h"
 #include "cases/shared/usage.h"
@@ -382,6 +383,19 @@ CASE(evd_resize, notices_go_on)
                 must(dat_evd_enable(source.evd));
                 expect_notices_go_on(t, &source, cno, grow_evd, true);
         }
+}
+
+CASE(evd_resize, lets_waiter_of_cno_wait)
+{
+        EACH_SOURCE (kind) {
+                expect_cno_waiter_kept(
+                    t, kind, (struct evd_state){.enabled = true, .waitable = true}, grow_evd);
+        }
+}
+
+FAMILY(evd_resize, keeps_silent, silences)
+{
+        expect_cno_silent(t, row, grow_evd);
 }
 
 CASE(evd_resize, keeps_waiter)
