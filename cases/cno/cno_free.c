@@ -7,6 +7,8 @@
 #include "cases/shared/rounds.h"
 #include "cases/shared/siblings.h"
 
+#include <limits.h>
+
 static void free_now(struct test *t, DAT_CNO_HANDLE cno)
 {
         expect(dat_cno_free(cno), DAT_SUCCESS);
@@ -20,6 +22,20 @@ static void free_now(struct test *t, DAT_CNO_HANDLE cno)
 CASE(cno_free, unused)
 {
         free_now(t, cno_new(t));
+}
+
+/* An EVD that was asked for with the CNO, and could not be made, or is freed. */
+CASE(cno_free, after_creation_of_evd)
+{
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+        DAT_RETURN ret = dat_evd_create(ia(t), INT_MAX, cno, DAT_EVD_SOFTWARE_FLAG, &evd);
+
+        record(t, "an EVD of %d places is %s", INT_MAX,
+               dat_is(ret, DAT_SUCCESS) ? "granted" : "refused");
+        if (dat_is(ret, DAT_SUCCESS))
+                must(dat_evd_free(evd));
+        free_now(t, cno);
 }
 
 CASE(cno_free, with_agent)

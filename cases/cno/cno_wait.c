@@ -820,12 +820,21 @@ CASE(cno_wait, agent_let_go)
         expect_agent_let_go(t, cno, agents[1]);
 }
 
+/* The last EVD goes twice: while no thread waits, and from under one. */
 CASE(cno_wait, used_again_after_last_evd)
 {
         DAT_CNO_HANDLE cno = cno_new(t);
         DAT_EVD_HANDLE evd = feeding(t, cno);
-        struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+        struct waiter *waiter;
 
+        release(t, evd);
+        evd = feeding(t, cno);
+        waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+        expect_wait(waiter);
+        post_ses(t, evd, 0, 1);
+        expect_told(t, waiter, evd);
+
+        waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
         expect_wait(waiter);
         release(t, evd);
         expect_let_go(t, waiter);
