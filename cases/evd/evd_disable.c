@@ -43,22 +43,24 @@ CASE(evd_disable, again_and_again)
 
 CASE(evd_disable, this_evd_alone)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        struct evd_state enabled = {.enabled = true, .waitable = true};
-        DAT_EVD_HANDLE older = evd_in(t, enabled, cno);
-        DAT_EVD_HANDLE evd = evd_in(t, enabled, cno);
-        DAT_EVD_HANDLE newer = evd_in(t, enabled, cno);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct evd_state enabled = {.enabled = true, .waitable = true};
+                struct source older = source_in(t, kind, enabled, cno);
+                struct source source = source_in(t, kind, enabled, cno);
+                struct source newer = source_in(t, kind, enabled, cno);
 
-        post_ses(t, newer, 1, 1);
-        expect(dat_evd_disable(evd), DAT_SUCCESS);
+                source_fill(t, &newer, 0, 1);
+                expect(dat_evd_disable(source.evd), DAT_SUCCESS);
 
-        expect_notified(t, cno, newer);
-        post_ses(t, evd, 0, 1);
-        expect_no_notice(t, cno);
-        post_ses(t, older, 0, 1);
-        expect_notified(t, cno, older);
-        post_ses(t, newer, 0, 1);
-        expect_notified(t, cno, newer);
+                expect_notified(t, cno, newer.evd);
+                source_bring(t, &source, 0, 1);
+                expect_no_notice(t, cno);
+                source_bring(t, &older, 0, 1);
+                expect_notified(t, cno, older.evd);
+                source_bring(t, &newer, 1, 1);
+                expect_notified(t, cno, newer.evd);
+        }
 }
 
 CASE(evd_disable, keeps_events)

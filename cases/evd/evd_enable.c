@@ -41,18 +41,21 @@ CASE(evd_enable, again_and_again)
 
 CASE(evd_enable, this_evd_alone)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE older = evd_in(t, (struct evd_state){.waitable = true}, cno);
-        DAT_EVD_HANDLE evd = evd_in(t, (struct evd_state){.waitable = true}, cno);
-        DAT_EVD_HANDLE newer = evd_in(t, (struct evd_state){.waitable = true}, cno);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct evd_state disabled = {.waitable = true};
+                struct source older = source_in(t, kind, disabled, cno);
+                struct source source = source_in(t, kind, disabled, cno);
+                struct source newer = source_in(t, kind, disabled, cno);
 
-        expect(dat_evd_enable(evd), DAT_SUCCESS);
+                expect(dat_evd_enable(source.evd), DAT_SUCCESS);
 
-        post_ses(t, older, 0, 1);
-        post_ses(t, newer, 0, 1);
-        expect_no_notice(t, cno);
-        post_ses(t, evd, 0, 1);
-        expect_notified(t, cno, evd);
+                source_bring(t, &older, 0, 1);
+                source_bring(t, &newer, 0, 1);
+                expect_no_notice(t, cno);
+                source_bring(t, &source, 0, 1);
+                expect_notified(t, cno, source.evd);
+        }
 }
 
 CASE(evd_enable, keeps_events)

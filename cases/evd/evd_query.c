@@ -184,12 +184,24 @@ FAMILY(evd_query, flags_of_stream, streams)
 
 CASE(evd_query, of_the_async_evd)
 {
+        DAT_CNO_HANDLE cno = cno_new(t);
         DAT_EVD_PARAM param = queried(t, async_evd(t), DAT_EVD_FIELD_ALL);
 
         expect_that(param.ia_handle == ia(t), "the EVD is of another IA");
         expect_that(param.evd_qlen > 0, "%d places", param.evd_qlen);
         expect_that(param.evd_flags & DAT_EVD_ASYNC_FLAG, "%s lacks DAT_EVD_ASYNC_FLAG",
                     names_of(DAT_EVD_FLAGS, param.evd_flags));
+
+        must(dat_evd_disable(async_evd(t)));
+        must(dat_evd_set_unwaitable(async_evd(t)));
+        must(dat_evd_modify_cno(async_evd(t), cno));
+        param = queried(t, async_evd(t), DAT_EVD_FIELD_ALL);
+        must(dat_evd_modify_cno(async_evd(t), DAT_HANDLE_NULL));
+        must(dat_evd_clear_unwaitable(async_evd(t)));
+        must(dat_evd_enable(async_evd(t)));
+        expect_eq(param.evd_state & EVD_ENABLING, DAT_EVD_STATE_DISABLED);
+        expect_eq(param.evd_state & EVD_WAITING, DAT_EVD_STATE_UNWAITABLE);
+        expect_that(param.cno_handle == cno, "the CNO is not the EVD's own");
 }
 
 /*
