@@ -137,7 +137,11 @@ CASE(evd_modify_cno, several_on_one)
         for (int i = 0; i < 3; i++) {
                 evds[i] = evd_in(t, plain, DAT_HANDLE_NULL);
                 expect(dat_evd_modify_cno(evds[i], cno), DAT_SUCCESS);
+                if (i == 0)
+                        post_ses(t, evds[0], 0, 1);
         }
+        expect_notified(t, cno, evds[0]);
+        expect_ses(t, evds[0], 0, 1);
         for (int i = 0; i < 3; i++)
                 expect_state(t, evds[i], plain, cno);
 }
