@@ -147,18 +147,21 @@ CASE(cno_wait, of_this_cno)
 
 CASE(cno_wait, two_cnos_at_once)
 {
-        DAT_CNO_HANDLE cnos[] = {cno_new(t), cno_new(t)};
-        DAT_EVD_HANDLE evds[] = {feeding(t, cnos[0]), feeding(t, cnos[1])};
-        struct waiter *waiters[] = {wait_on_cno(t, cnos[0], DAT_TIMEOUT_INFINITE),
-                                    wait_on_cno(t, cnos[1], DAT_TIMEOUT_INFINITE)};
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cnos[] = {cno_new(t), cno_new(t)};
+                struct source sources[] = {source_feeding(t, kind, cnos[0]),
+                                           source_feeding(t, kind, cnos[1])};
+                struct waiter *waiters[] = {wait_on_cno(t, cnos[0], DAT_TIMEOUT_INFINITE),
+                                            wait_on_cno(t, cnos[1], DAT_TIMEOUT_INFINITE)};
 
-        expect_wait(waiters[0]);
-        expect_wait(waiters[1]);
-        post_ses(t, evds[1], 0, 1);
-        expect_told(t, waiters[1], evds[1]);
-        expect_asleep(waiters[0]);
-        post_ses(t, evds[0], 0, 1);
-        expect_told(t, waiters[0], evds[0]);
+                expect_wait(waiters[0]);
+                expect_wait(waiters[1]);
+                source_bring(t, &sources[1], 0, 1);
+                expect_told(t, waiters[1], sources[1].evd);
+                expect_asleep(waiters[0]);
+                source_bring(t, &sources[0], 0, 1);
+                expect_told(t, waiters[0], sources[0].evd);
+        }
 }
 
 CASE(cno_wait, of_two_ias)

@@ -97,24 +97,26 @@ FAMILY(evd_set_unwaitable, wakes_waiter, waiters)
 
 CASE(evd_set_unwaitable, this_evd_alone)
 {
-        DAT_EVD_HANDLE older = evd_in(t, plain, DAT_HANDLE_NULL);
-        DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
-        DAT_EVD_HANDLE newer = evd_in(t, plain, DAT_HANDLE_NULL);
-        struct waiter *waiters_of_others[] = {
-            wait_on_evd(t, older, DAT_TIMEOUT_INFINITE, 1),
-            wait_on_evd(t, newer, DAT_TIMEOUT_INFINITE, 1),
-        };
+        EACH_SOURCE (kind) {
+                struct source older = source_in(t, kind, plain, DAT_HANDLE_NULL);
+                struct source source = source_in(t, kind, plain, DAT_HANDLE_NULL);
+                struct source newer = source_in(t, kind, plain, DAT_HANDLE_NULL);
+                struct waiter *waiters_of_others[] = {
+                    wait_on_evd(t, older.evd, DAT_TIMEOUT_INFINITE, 1),
+                    wait_on_evd(t, newer.evd, DAT_TIMEOUT_INFINITE, 1),
+                };
 
-        must_wait(waiters_of_others[0]);
-        must_wait(waiters_of_others[1]);
-        expect(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
-        expect_asleep(waiters_of_others[0]);
-        expect_asleep(waiters_of_others[1]);
+                must_wait(waiters_of_others[0]);
+                must_wait(waiters_of_others[1]);
+                expect(dat_evd_set_unwaitable(source.evd), DAT_SUCCESS);
+                expect_asleep(waiters_of_others[0]);
+                expect_asleep(waiters_of_others[1]);
 
-        post_ses(t, older, 0, 1);
-        post_ses(t, newer, 0, 1);
-        expect(expect_awake(waiters_of_others[0]).ret, DAT_SUCCESS);
-        expect(expect_awake(waiters_of_others[1]).ret, DAT_SUCCESS);
+                source_bring(t, &older, 0, 1);
+                source_bring(t, &newer, 0, 1);
+                expect(expect_awake(waiters_of_others[0]).ret, DAT_SUCCESS);
+                expect(expect_awake(waiters_of_others[1]).ret, DAT_SUCCESS);
+        }
 }
 
 /*

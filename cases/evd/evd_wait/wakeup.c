@@ -90,23 +90,25 @@ CASE(evd_wait, after_first_has_left)
 
 CASE(evd_wait, two_evds_at_once)
 {
-        DAT_EVD_HANDLE evds[] = {se_evd(t, DAT_HANDLE_NULL), se_evd(t, DAT_HANDLE_NULL)};
-        struct waiter *waiters[] = {
-            wait_on_evd(t, evds[0], DAT_TIMEOUT_INFINITE, 1),
-            wait_on_evd(t, evds[1], DAT_TIMEOUT_INFINITE, 1),
-        };
+        EACH_SOURCE (kind) {
+                struct source sources[] = {source_new(t, kind, DAT_HANDLE_NULL),
+                                           source_new(t, kind, DAT_HANDLE_NULL)};
+                struct waiter *waiters[2];
 
-        expect_wait(waiters[0]);
-        expect_wait(waiters[1]);
-        for (int i = 1; i >= 0; i--) {
-                struct woken woken;
+                for (int i = 0; i < 2; i++) {
+                        waiters[i] = wait_on_evd(t, sources[i].evd, DAT_TIMEOUT_INFINITE, 1);
+                        expect_wait(waiters[i]);
+                }
+                for (int i = 1; i >= 0; i--) {
+                        struct woken woken;
 
-                post_ses(t, evds[i], (unsigned int)i, 1);
-                woken = expect_awake(waiters[i]);
-                expect(woken.ret, DAT_SUCCESS);
-                expect_se(t, evds[i], &woken.event, (unsigned int)i);
-                if (i)
-                        expect_asleep(waiters[0]);
+                        source_bring(t, &sources[i], (unsigned int)i, 1);
+                        woken = expect_awake(waiters[i]);
+                        expect(woken.ret, DAT_SUCCESS);
+                        expect_source_event(t, &sources[i], &woken.event, (unsigned int)i);
+                        if (i)
+                                expect_asleep(waiters[0]);
+                }
         }
 }
 
