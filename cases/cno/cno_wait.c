@@ -549,7 +549,7 @@ CASE(cno_wait, waited_evd)
         EACH_SOURCE (kind) {
                 DAT_CNO_HANDLE cno = cno_new(t);
                 struct source source = source_feeding(t, kind, cno);
-                DAT_EVD_HANDLE evd = feeding(t, cno);
+                struct source other = source_feeding(t, kind, cno);
                 struct waiter *direct = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, 3);
                 struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
 
@@ -558,9 +558,9 @@ CASE(cno_wait, waited_evd)
                 source_bring(t, &source, 0, 3);
                 expect(expect_awake(direct).ret, DAT_SUCCESS);
                 expect_asleep(waiter);
-                post_ses(t, evd, 0, 1);
+                source_bring(t, &other, 0, 1);
 
-                expect_told(t, waiter, evd);
+                expect_told(t, waiter, other.evd);
                 expect_none(t, cno);
                 source_bring(t, &source, 3, 1);
                 expect_notified(t, cno, source.evd);

@@ -2,7 +2,6 @@
 /* dat_evd_free: what is freed with an EVD, what stays, and when it is refused. */
 #include "clauses/evd_free.h"
 #include "case/standard.h"
-#include "cases/cno/shared/agent.h"
 #include "cases/evd/shared/event_kind.h"
 #include "cases/evd/shared/source.h"
 #include "cases/ia/shared/instance.h"
@@ -17,6 +16,14 @@ static void free_now(struct test *t, DAT_EVD_HANDLE evd)
 {
         expect(dat_evd_free(evd), DAT_SUCCESS);
         disown(t, evd);
+}
+
+/* Frees the EVD, and first the EP that feeds it. */
+static void free_source(struct test *t, const struct source *source)
+{
+        if (source->loop.active)
+                release(t, source->loop.active);
+        free_now(t, source->evd);
 }
 
 /*
@@ -73,9 +80,7 @@ CASE(evd_free, events_not_inherited)
                 DAT_EVD_HANDLE later;
 
                 source_fill(t, &source, 0, 5);
-                if (source.loop.active)
-                        release(t, source.loop.active);
-                free_now(t, source.evd);
+                free_source(t, &source);
 
                 later = evd_with(t, .qlen = SE_QLEN, .flags = kind->flags);
                 expect_empty(t, later);
@@ -136,20 +141,24 @@ CASE(evd_free, frees_cno)
 
 CASE(evd_free, triggered_cno_stays)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        DAT_EVD_HANDLE other = feeding(t, cno);
-        DAT_EVD_HANDLE evd = feeding(t, cno);
-        DAT_EVD_HANDLE silent = feeding(t, cno);
-        DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+        const struct evd_state enabled = {.enabled = true, .waitable = true};
 
-        post_ses(t, evd, 0, 1);
-        free_now(t, evd);
+        EACH_SOURCE (kind) {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct source other = source_in(t, kind, enabled, cno);
+                struct source source = source_in(t, kind, enabled, cno);
+                struct source silent = source_in(t, kind, enabled, cno);
+                DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
 
-        expect(dat_cno_wait(cno, 0, &named), DAT_SUCCESS, DAT_QUEUE_EMPTY);
-        expect_that(named != evd, "the CNO names an EVD that is freed");
-        post_ses(t, other, 0, 1);
-        free_now(t, silent);
-        expect_notified(t, cno, other);
+                source_fill(t, &source, 0, 1);
+                free_source(t, &source);
+
+                expect(dat_cno_wait(cno, 0, &named), DAT_SUCCESS, DAT_QUEUE_EMPTY);
+                expect_that(named != source.evd, "the CNO names an EVD that is freed");
+                source_fill(t, &other, 0, 1);
+                free_source(t, &silent);
+                expect_notified(t, cno, other.evd);
+        }
 }
 
 CASE(evd_free, often, ROUNDS_DEADLINE)
