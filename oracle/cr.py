@@ -260,7 +260,8 @@ def rejected(_call: Call, cr: Cr, side: Side) -> None:
 def _may_be_full(point: Sp, side: Side) -> bool:
     """Whether requests may have taken each place of the point's EVD."""
     evd = side.get(point.evd)
-    if not isinstance(evd, Evd):
+    # Of what fills an EVD of several streams the trace does not have all.
+    if not isinstance(evd, Evd) or evd.flags != {"DAT_EVD_CR_FLAG"}:
         return True
     heard = {qualifier for qualifier, one in side.qualifiers.items() if one.evd == point.evd}
     ends = [side, side.peer] if isinstance(side.peer, Side) else [side]
@@ -269,7 +270,7 @@ def _may_be_full(point: Sp, side: Side) -> bool:
         for end in ends
         for connection in end.connects
     )
-    return waiting + len(evd.software) >= evd.qlen_least
+    return waiting >= evd.qlen_least
 
 
 @refuses(
