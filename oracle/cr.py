@@ -41,6 +41,8 @@ from oracle.state import (
 )
 from oracle.trace import Call
 
+_REQUESTS_ALONE = frozenset({"DAT_EVD_CR_FLAG"})
+
 describe(
     "dat_cr_query",
     legal="cr_query/field_among_all",
@@ -261,7 +263,7 @@ def _may_be_full(point: Sp, side: Side) -> bool:
     """Whether requests may have taken each place of the point's EVD."""
     evd = side.get(point.evd)
     # Of what fills an EVD of several streams the trace does not have all.
-    if not isinstance(evd, Evd) or evd.flags != {"DAT_EVD_CR_FLAG"}:
+    if not isinstance(evd, Evd) or evd.flags != _REQUESTS_ALONE:
         return True
     heard = {qualifier for qualifier, one in side.qualifiers.items() if one.evd == point.evd}
     ends = [side, side.peer] if isinstance(side.peer, Side) else [side]
