@@ -66,6 +66,18 @@ def test_what_a_lost_copy_had_is_done_here(monkeypatch: pytest.MonkeyPatch) -> N
     assert list(in_order(_lost_elsewhere, _ITEMS)) == [2 * number for number in _ITEMS]
 
 
+def _hangs_elsewhere(number: int) -> int:
+    while os.getpid() != _HERE and number == 100:
+        os.sched_yield()
+    return 2 * number
+
+
+def test_what_a_copy_hangs_in_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}._HERE", os.getpid())
+    monkeypatch.setattr("results.worker_processes._PATIENCE", 0.2)
+    assert list(in_order(_hangs_elsewhere, _ITEMS)) == [2 * number for number in _ITEMS]
+
+
 def test_an_error_is_raised_behind_the_results_before_it() -> None:
     results = in_order(_inverse, _ITEMS)
     assert next(results) == 1 / 100

@@ -240,7 +240,7 @@ static void must_become(struct test *t, DAT_EP_HANDLE ep, DAT_EP_STATE state)
 
         while (ep_state(t, ep) != state && looks--)
                 settle_briefly(t);
-        must_that(looks > 0, "the EP does not come to state %d", (int)state);
+        must_that(looks > 0, "the EP does not come to %s", names_of(DAT_EP_STATE, state));
 }
 
 static const struct unread_row {
