@@ -59,11 +59,14 @@ _Put = Callable[[bytes], Callable[[], Evidence]]
 
 @dataclass(frozen=True)
 class _Made:
-    """An attempt that a copy of this process has made of its record."""
+    """What a copy of this process has made of a verdict's record: an attempt, its evidence packed,
+    how often it was asked for what, and the link of its line.
+    """
 
     attempt: Attempt
+    packed: bytes
     asked: dict[str, int]
-    record: Members
+    link: Link
 
 
 def _load(run_dir: Path, keep: _Keep, put: _Put) -> Run:
@@ -72,28 +75,15 @@ def _load(run_dir: Path, keep: _Keep, put: _Put) -> Run:
     with suppress(Unclear, OSError):
         if path.stat().st_size >= _LARGE:
             pages: dict[str, str] = {}
-            return _told(path, _side_by_side(path, pages, put), keep, pages)
-    return _told(path, read(path), keep, {})
+            return _told(path, _side_by_side(path, pages), keep, put, pages)
+    return _told(path, read(path), keep, put, {})
 
 
-def _side_by_side(path: Path, pages: Mapping[str, str], put: _Put) -> Iterator[Members | _Made]:
+def _side_by_side(path: Path, pages: Mapping[str, str]) -> Iterator[Members | _Made]:
     lines = unread(path)
-    for link, raw in islice(lines, 1):
-        yield whole(raw, link)
-
-    def parts() -> Iterator[tuple[Link, bytes, str]]:
-        for link, raw in lines:
-            yield link, raw, pages.get(_case(raw), "")
-
-    for done in in_order(_made, parts()):
-        if done is None:
-            raise Unclear
-        if isinstance(done, Members):
-            yield done
-        else:
-            attempt, packed, asked, link = done
-            record = Members(link.number, {}, link=link)
-            yield _Made(replace(attempt, evidence=put(packed)), asked, record)
+    for last, raw in islice(lines, 1):
+        yield whole(raw, last)
+    yield from in_order(_made, ((last, raw, pages.get(_case(raw), "")) for last, raw in lines))
 
 
 def _case(raw: bytes) -> str:
@@ -102,33 +92,32 @@ def _case(raw: bytes) -> str:
     return head[1].decode() if head else ""
 
 
-def _made(
-    part: tuple[Link, bytes, str],
-) -> Members | tuple[Attempt, bytes, dict[str, int], Link] | None:
-    """An attempt, if the line has a page, else the record of the line; None if it is unclear."""
-    link, raw, page = part
+def _made(part: tuple[Link, bytes, str]) -> Members | _Made:
+    """An attempt, if the line has a page, else the record of the line. Raises Unclear."""
+    last, raw, page = part
+    record = whole(raw, last)
+    if not page:
+        return record
+    if record.text("type") != "verdict" or record.text("case") != _case(raw):
+        raise Unclear
+    kept: list[bytes] = []
+
+    def keep(evidence: Evidence) -> Callable[[], Evidence]:
+        kept.append(pack(evidence))
+        return Evidence
+
     try:
-        record = whole(raw, link)
-        if not page:
-            return record
-        if record.text("type") != "verdict" or record.text("case") != _case(raw):
-            return None
-        kept: list[bytes] = []
-
-        def keep(evidence: Evidence) -> Callable[[], Evidence]:
-            kept.append(pack(evidence))
-            return Evidence
-
         attempt = _attempt(record, page, keep)
-        return attempt, kept[0], record.member("oracle").counts("asked"), link
-    except (Unclear, ReportError):
-        return None
+        return _Made(attempt, kept[0], record.member("oracle").counts("asked"), record.link)
+    except ReportError as error:
+        raise Unclear from error
 
 
 def _told(
     path: Path,
     records: Iterator[Members | _Made | None],
     keep: _Keep,
+    put: _Put,
     pages: dict[str, str],
 ) -> Run:
     """The run that these records tell of; `pages` gets the page of each case that is planned."""
@@ -147,8 +136,9 @@ def _told(
             run.cut_off = True
             break
         if isinstance(record, _Made):
-            last = record.record.link
-            cases.add(record.attempt, record.record)
+            last = record.link
+            attempt = replace(record.attempt, evidence=put(record.packed))
+            cases.add(attempt, Members(last.number, {}))
             run.asked.update(record.asked)
             continue
         last = record.link

@@ -236,7 +236,7 @@ class Unclear(Exception):
 
 
 def unread(path: Path) -> Iterator[tuple[Link, bytes]]:
-    """Yields the lines of `path` with their links, if each follows the one before it by its end.
+    """Yields the lines of `path`, each with the link that it follows by its end.
 
     Raises Unclear where read() would have more to say.
     """
@@ -249,25 +249,21 @@ def unread(path: Path) -> Iterator[tuple[Link, bytes]]:
                     raise Unclear
                 if (int(end[1]), end[2].decode()) != (last.number + 1, last.digest):
                     raise Unclear
-                last = last.to(line.raw)
                 yield last, line.raw
+                last = last.to(line.raw)
     except (OSError, frames.FrameError) as error:
         raise Unclear from error
 
 
-def whole(raw: bytes, link: Link) -> Members:
+def whole(raw: bytes, last: Link) -> Members:
     """The record of a line of unread(), if today's names are in it. Raises Unclear."""
     try:
-        value = _decode(raw)
-    except (ValueError, RecursionError) as error:
+        record = _checked(_decode(raw), last, last.to(raw), None)
+    except (ValueError, RecursionError, ReportError) as error:
         raise Unclear from error
-    if not isinstance(value, dict) or value.get("type") not in RECORD_TYPES:
+    if last is START and _is_before(record, _RENAMED):
         raise Unclear
-    if (value["type"] == "run") != (link.number == 1):
-        raise Unclear
-    if value["type"] == "run" and value.get("format") not in range(_RENAMED, FORMAT + 1):
-        raise Unclear
-    return Members(link.number, value, link=link)
+    return record
 
 
 def _record(line: frames.Line, last: Link, file: BinaryIO) -> Members | None:
@@ -282,7 +278,7 @@ def _record(line: frames.Line, last: Link, file: BinaryIO) -> Members | None:
     return _checked(value, last, link, line)
 
 
-def _checked(value: Any, last: Link, link: Link, line: frames.Line) -> Members:
+def _checked(value: Any, last: Link, link: Link, line: frames.Line | None) -> Members:
     number = link.number
     if not isinstance(value, dict):
         Members(number, {}).damaged("this is no JSON object")

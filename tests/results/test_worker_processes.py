@@ -3,11 +3,11 @@
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from results.worker_processes import in_order
+from tests.reports.test_halves import children
 
 _HERE = os.getpid()
 _ITEMS = range(200)
@@ -22,14 +22,9 @@ def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def no_copy_is_left(two_processors: None) -> Iterator[None]:
     """What this process had started before it has after, and nothing else."""
-    before = _children()
+    before = children()
     yield
-    assert _children() == before
-
-
-def _children() -> set[str]:
-    tasks = Path(f"/proc/{os.getpid()}/task").iterdir()
-    return {pid for task in tasks for pid in (task / "children").read_text().split()}
+    assert children() == before
 
 
 def _doubled(number: int) -> tuple[int, int]:
