@@ -62,7 +62,7 @@ def render(
                 told = customer.stated(run_dir) if said is None else customer.statement(said)
                 replace(path, customer.render(run, told))
             elif fmt == "html":
-                replace(path, html.render(run, run_dir, words))
+                replace(path, html.render(run, words))
             else:
                 replace(path, renderer(run))
     except OSError as error:

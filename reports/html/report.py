@@ -16,14 +16,12 @@ from collections.abc import Container, Iterable, Iterator, Sized
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, islice
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment
 from markupsafe import Markup
 
 from reports.evidence_text import done, duration, stacks, trace, walked
-from reports.html.fork_helper import in_halves
 from reports.html.html_env import TEMPLATES, digest, environment, style
 from reports.html.trace_html import SharedLines, lines
 from results.analysis import features, waivers
@@ -41,6 +39,7 @@ from results.model.clause import Case, Clause
 from results.model.evidence import Trouble
 from results.model.run import CRITERIA, Run
 from results.model.subject import Fabric
+from results.worker_processes import in_order
 
 _FULL_FINDINGS = 100
 _BUNDLE = 512
@@ -54,12 +53,11 @@ _FEW_PAGES = 12
 _POINTER = re.compile("0x[0-9a-f]{6,}")
 
 
-def render(run: Run, folder: Path | None = None, words: Words | None = None) -> Iterator[str]:
+def render(run: Run, words: Words | None = None) -> Iterator[str]:
     """The HTML page of `run` in pieces, with the words of the pages' sentences where they are
     given.
 
-    They are then in this page only, which says so. What waits for its turn is on the disk of
-    `folder`.
+    They are then in this page only, which says so.
     """
     faults, no_faults = faults_of(run), reasons(run)
     env = _environment(run, faults, no_faults)
@@ -78,7 +76,7 @@ def render(run: Run, folder: Path | None = None, words: Words | None = None) -> 
         script_digest=digest(script),
         style=style(),
         groups=groups,
-        bundles=map(Markup, in_halves(lambda number: jobs[number](), len(jobs), folder)),
+        bundles=map(Markup, in_order(lambda number: jobs[number](), range(len(jobs)), 1)),
         first_of_sentences=len(bundles),
         strip=_strip([row.clause for group in groups.values() for row in group.rows]),
         full_findings=_FULL_FINDINGS,

@@ -51,6 +51,8 @@ class SharedLines:
 
     def __init__(self) -> None:
         self._texts: dict[str, int] = {}
+        # To compare a call with one that had its text takes less than to make the text.
+        self._known: dict[tuple[object, ...], int] = {}
         self._taken = Packed("", [], [])
         self._number = 0
 
@@ -58,9 +60,9 @@ class SharedLines:
         """A mark for each line."""
         for item in items:
             if item.call:
-                self._add(_call(item, _NUMBER, _TIME), item.call)
+                self._add(self._number_of(item, item.call), item.call)
             else:
-                self._add(_line(item), None)
+                self._add(self._kept(_line(item)), None)
         return Markup(_LINE * len(items))
 
     def taken(self, markup: str) -> Packed:
@@ -71,7 +73,7 @@ class SharedLines:
     def packed(self, parts: Mapping[str, Packed]) -> str:
         """The parts by their names, and the texts of their lines, which are then forgotten."""
         # Like texts side by side take fewer bytes.
-        texts, self._texts = self._texts, {}
+        texts, self._texts, self._known = self._texts, {}, {}
         ranks = {texts[text]: str(rank) for rank, text in enumerate(sorted(texts))}
         words: list[str] = []
         for name, part in parts.items():
@@ -79,7 +81,17 @@ class SharedLines:
             words += (name, part.markup, lines, "\n".join(part.times))
         return _APART.join((*words, _BETWEEN.join(sorted(texts))))
 
-    def _add(self, text: str, call: Call | None) -> None:
+    def _number_of(self, line: Line, call: Call) -> int:
+        told = (call.name, call.args, call.ret, call.sub, call.out, call.unfinished)
+        known = (*told, line.flagged, line.troubled)
+        if known not in self._known:
+            self._known[known] = self._kept(_call(line, _NUMBER, _TIME))
+        return self._known[known]
+
+    def _kept(self, text: str) -> int:
+        return self._texts.setdefault(text, len(self._texts))
+
+    def _add(self, text: int, call: Call | None) -> None:
         at = ""
         if call:
             # Calls have consecutive numbers, but for a part's first.
@@ -88,7 +100,7 @@ class SharedLines:
                 self._number = call.n
                 at = f":{call.n}"
             self._taken.times.append(_took(call) if call.us >= _TOLD_US else "")
-        self._taken.lines.append((self._texts.setdefault(text, len(self._texts)), at))
+        self._taken.lines.append((text, at))
 
 
 def _line(item: Line) -> str:

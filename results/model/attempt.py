@@ -68,6 +68,8 @@ class Attempt:
     failed_check: Check | None
     # Whether its processes wrote anything.
     printed: bool
+    # Whether a signal ended one of them.
+    crashed: bool
     # What its clause demands of the page's own call, as results.analysis.tables has it.
     demand: str | None = None
     peer: str = ""
@@ -114,7 +116,7 @@ class Attempt:
     @property
     def crash(self) -> Crash | None:
         """How its process ended, where a signal ended it."""
-        return self.evidence().crash
+        return self.evidence().crash if self.crashed else None
 
     @property
     def stacks(self) -> tuple[Stack, ...]:

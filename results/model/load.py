@@ -464,6 +464,7 @@ def _attempt(record: Members, page: str, keep: _Keep) -> Attempt:
     checks = tuple(_check(item) for item in record.members("checks"))
     calls = tuple(_call(item) for item in record.members("calls"))
     output = record.text("output")
+    crash = _crash(record.member("crash")) if record.values.get("crash") else None
     attempt = Attempt(
         case=record.text("case", None),
         hosts=record.integer("hosts", None),
@@ -482,12 +483,13 @@ def _attempt(record: Members, page: str, keep: _Keep) -> Attempt:
                 calls,
                 record.texts("records"),
                 output,
-                _crash(record.member("crash")) if record.values.get("crash") else None,
+                crash,
                 tuple(_stack(item) for item in record.members("stacks")),
             )
         ),
         failed_check=next((check for check in checks if not check.ok), None),
         printed=bool(output),
+        crashed=crash is not None,
         demand=demand(page, calls, checks),
         peer=record.text("peer"),
         blocked=_blocked(record, "call"),
