@@ -164,22 +164,16 @@ CASE(ep_create, after_freed_ones)
         struct ep_creation with = ep_create_arguments(t);
         struct vector left = vector_with(t, .length = MESSAGE);
 
+        must_tell_idle(t);
         for (uint64_t i = 0; i < AGAIN; i++) {
                 struct vector to = vector_with(t, .length = MESSAGE);
                 struct vector from = vector_with(t, .length = MESSAGE);
                 struct loop loop = {.active = plain_end(t)};
-                DAT_EP_STATE state;
-                DAT_BOOLEAN recv_idle = DAT_FALSE;
-                DAT_BOOLEAN request_idle = DAT_FALSE;
 
                 with.param.ep_attr.max_message_size = 4000 - i * 100;
                 loop.passive = ep_created(t, &with);
                 expect_eq(ep_described(t, loop.passive).ep_attr.max_message_size, 4000 - i * 100);
-                expect(dat_ep_get_status(loop.passive, &state, &recv_idle, &request_idle),
-                       DAT_SUCCESS);
-                expect_eq(plain_ep_state(state), DAT_EP_STATE_UNCONNECTED);
-                expect_eq(request_idle, DAT_TRUE);
-                expect_eq(recv_idle, DAT_TRUE);
+                expect_new_state(t, loop.passive);
 
                 vector_fill(t, &from, i);
                 expect(recv_vector(loop.passive, &to, i, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);

@@ -235,24 +235,12 @@ CASE(ep_create_with_srq, receives_wait_already)
         expect_traffic(t, &queue, &flow, 4);
 }
 
-/* Receives of its SRQ are none of its own. */
-static void expect_new(struct test *t, DAT_EP_HANDLE ep)
-{
-        DAT_EP_STATE state;
-        DAT_BOOLEAN recv_idle = DAT_FALSE;
-        DAT_BOOLEAN request_idle = DAT_FALSE;
-
-        expect(dat_ep_get_status(ep, &state, &recv_idle, &request_idle), DAT_SUCCESS);
-        expect_eq(plain_ep_state(state), DAT_EP_STATE_UNCONNECTED);
-        expect_eq(request_idle, DAT_TRUE);
-        expect_eq(recv_idle, DAT_TRUE);
-}
-
 /* Attributes and connection of the EPs before it are not those of a new one. */
 CASE(ep_create_with_srq, after_freed_ones)
 {
         struct queue queue = queue_with(t, 8);
 
+        must_tell_idle(t);
         for (int i = 0; i < AGAIN; i++) {
                 struct ep_creation with = ep_create_with_srq_arguments(t);
                 DAT_VLEN size = 4000 - 100 * (DAT_VLEN)i;
@@ -267,7 +255,7 @@ CASE(ep_create_with_srq, after_freed_ones)
                 param = ep_described(t, ep);
                 expect_eq(param.ep_attr.max_message_size, size);
                 expect_that(param.srq_handle == queue.srq, "the EP has another SRQ");
-                expect_new(t, ep);
+                expect_new_state(t, ep);
 
                 flow = flow_to(t, ep, expect_connect(ep));
                 expect_traffic(t, &queue, &flow, 1);

@@ -89,6 +89,29 @@ DAT_EP_PARAM ep_described(struct test *t, DAT_EP_HANDLE ep)
         return param;
 }
 
+void must_tell_idle(struct test *t)
+{
+        DAT_EP_STATE state;
+        DAT_BOOLEAN recv_idle = DAT_FALSE;
+        DAT_BOOLEAN request_idle = DAT_FALSE;
+
+        must(dat_ep_get_status(ep_with(t), &state, &recv_idle, &request_idle));
+        must_that_of("dat_ep_get_status", recv_idle == DAT_TRUE && request_idle == DAT_TRUE,
+                     "an EP without DTOs is told as not idle");
+}
+
+void expect_new_state(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EP_STATE state;
+        DAT_BOOLEAN recv_idle = DAT_FALSE;
+        DAT_BOOLEAN request_idle = DAT_FALSE;
+
+        expect(dat_ep_get_status(ep, &state, &recv_idle, &request_idle), DAT_SUCCESS);
+        expect_eq(plain_ep_state(state), DAT_EP_STATE_UNCONNECTED);
+        expect_eq(request_idle, DAT_TRUE);
+        expect_eq(recv_idle, DAT_TRUE);
+}
+
 uint64_t ep_number_of(struct test *t, DAT_EP_HANDLE ep, const struct ep_number *number)
 {
         DAT_EP_PARAM param = ep_described(t, ep);

@@ -45,6 +45,15 @@ DAT_EP_HANDLE ep_created_without_evd(struct test *t, const struct ep_creation *w
 /* All that a query shows of the EP; checks that the query succeeds. */
 DAT_EP_PARAM ep_described(struct test *t, DAT_EP_HANDLE ep);
 
+/*
+ * dat_ep_get_status calls an EP idle that has nothing, as a step. Asked before other EPs are used
+ * and freed, so that what it tells of later ones is known to be theirs.
+ */
+void must_tell_idle(struct test *t);
+
+/* The EP is Unconnected and idle: receives of its SRQ are none of its own. */
+void expect_new_state(struct test *t, DAT_EP_HANDLE ep);
+
 /* One attribute of the EP, by a query. */
 uint64_t ep_number_of(struct test *t, DAT_EP_HANDLE ep, const struct ep_number *number);
 
