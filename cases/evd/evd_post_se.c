@@ -307,6 +307,7 @@ FAMILY(evd_post_se, full_in_state, evd_states)
 {
         expect_full_at_length(t,
                               evd_in(t, row->state, row->has_cno ? cno_new(t) : DAT_HANDLE_NULL));
+        expect_quiet(async_evd(t));
 }
 
 static const struct length {
