@@ -102,13 +102,16 @@ static const struct state {
 
 FAMILY(evd_free, in_state, states)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
+        DAT_CNO_HANDLE cno = cno_new(t);
+        DAT_EVD_HANDLE evd = se_evd(t, cno);
         DAT_EVD_HANDLE later;
         DAT_EVENT event;
         DAT_COUNT more;
 
         must(row->call(evd));
         free_now(t, evd);
+        expect(dat_cno_free(cno), DAT_SUCCESS);
+        disown(t, cno);
 
         later = se_evd(t, DAT_HANDLE_NULL);
         post_ses(t, later, 0, 1);

@@ -8,15 +8,25 @@
 
 static const struct evd_state plain = {.enabled = true, .waitable = true};
 
+/* No EVD uses the CNO any more, which may be none. */
+static void expect_free(struct test *t, DAT_CNO_HANDLE former)
+{
+        if (former == DAT_HANDLE_NULL)
+                return;
+        expect(dat_cno_free(former), DAT_SUCCESS);
+        disown(t, former);
+}
+
 FAMILY(evd_modify_cno, from_state, evd_states)
 {
         EACH_SOURCE (kind) {
                 DAT_CNO_HANDLE cno = cno_new(t);
-                struct source source =
-                    source_in(t, kind, row->state, row->has_cno ? cno_new(t) : DAT_HANDLE_NULL);
+                DAT_CNO_HANDLE former = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
+                struct source source = source_in(t, kind, row->state, former);
 
                 expect(dat_evd_modify_cno(source.evd, cno), DAT_SUCCESS);
 
+                expect_free(t, former);
                 expect_source_state(t, &source, row->state, cno);
         }
 }
@@ -24,11 +34,12 @@ FAMILY(evd_modify_cno, from_state, evd_states)
 FAMILY(evd_modify_cno, taken_away, evd_states)
 {
         EACH_SOURCE (kind) {
-                struct source source =
-                    source_in(t, kind, row->state, row->has_cno ? cno_new(t) : DAT_HANDLE_NULL);
+                DAT_CNO_HANDLE former = row->has_cno ? cno_new(t) : DAT_HANDLE_NULL;
+                struct source source = source_in(t, kind, row->state, former);
 
                 expect(dat_evd_modify_cno(source.evd, DAT_HANDLE_NULL), DAT_SUCCESS);
 
+                expect_free(t, former);
                 expect_source_state(t, &source, row->state, DAT_HANDLE_NULL);
         }
 }
@@ -148,13 +159,14 @@ CASE(evd_modify_cno, several_on_one)
 
 CASE(evd_modify_cno, to_and_fro)
 {
-        DAT_CNO_HANDLE cnos[] = {cno_new(t), cno_new(t)};
+        DAT_CNO_HANDLE cnos[] = {cno_new(t), DAT_HANDLE_NULL, cno_new(t)};
         DAT_EVD_HANDLE evd = evd_in(t, plain, DAT_HANDLE_NULL);
 
         for (int i = 0; i < 50; i++) {
-                expect(dat_evd_modify_cno(evd, cnos[i % 2]), DAT_SUCCESS);
+                expect(dat_evd_modify_cno(evd, cnos[i % 3]), DAT_SUCCESS);
                 post_ses(t, evd, (unsigned int)i, 1);
-                expect_notified(t, cnos[i % 2], evd);
+                if (cnos[i % 3] != DAT_HANDLE_NULL)
+                        expect_notified(t, cnos[i % 3], evd);
                 expect_ses(t, evd, (unsigned int)i, 1);
         }
 }
