@@ -30,6 +30,7 @@ FAMILY(evd_wait, second_waiter, seconds)
                 struct evd_state state = {.enabled = !row->disabled, .waitable = true};
                 struct source source = source_in(t, kind, state, DAT_HANDLE_NULL);
                 struct waiter *first;
+                DAT_EVENT event;
                 struct woken woken;
 
                 source_fill(t, &source, 0, row->queued);
@@ -40,6 +41,7 @@ FAMILY(evd_wait, second_waiter, seconds)
                             wait_on_evd(t, source.evd, row->timeout, row->threshold);
 
                         expect(expect_awake(second).ret, DAT_INVALID_STATE);
+                        expect(dat_evd_dequeue(source.evd, &event), DAT_INVALID_STATE);
                 }
                 expect_asleep(first);
                 source_bring(t, &source, (unsigned int)row->queued, 1);
@@ -56,6 +58,7 @@ FAMILY(evd_wait, second_waiter_of_stream, event_kinds)
         static const DAT_TIMEOUT timeouts[] = {0, DAT_TIMEOUT_INFINITE};
         struct brought brought = {.evd = evd_with(t, .qlen = SE_QLEN, .flags = row->flags)};
         struct waiter *first;
+        DAT_EVENT event;
 
         make_ready(t, row, &brought, DAT_HANDLE_NULL);
         first = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
@@ -64,6 +67,7 @@ FAMILY(evd_wait, second_waiter_of_stream, event_kinds)
                 struct waiter *second = wait_on_evd(t, brought.evd, timeouts[i], 1);
 
                 expect(expect_awake(second).ret, DAT_INVALID_STATE);
+                expect(dat_evd_dequeue(brought.evd, &event), DAT_INVALID_STATE);
         }
         expect_asleep(first);
 

@@ -68,6 +68,8 @@ void lasting_messages(struct test *t, struct lasting *lasting)
 {
         const DAT_EP_HANDLE eps[] = {lasting->loop.active, lasting->loop.passive};
 
+        must_that(dat_is(dat_ep_reset(lasting->loop.active), DAT_INVALID_STATE),
+                  "the reset of a Connected EP is not refused");
         for (int i = 0; i < 2; i++) {
                 struct buf *buf = buf_with(t);
 
@@ -78,7 +80,8 @@ void lasting_messages(struct test *t, struct lasting *lasting)
         }
 }
 
-/* The end of the connection, by either side. */
+/* The end of the connection, by either side; a disconnect of a Disconnected EP then does nothing.
+ */
 static void end(struct test *t, struct lasting *lasting, DAT_EP_HANDLE ep)
 {
         DAT_EVENT event;
@@ -86,6 +89,7 @@ static void end(struct test *t, struct lasting *lasting, DAT_EP_HANDLE ep)
         must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
         expect_number(t, lasting, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
         must_event(ep_connect_evd(t, lasting->loop.passive), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must(dat_ep_disconnect(lasting->loop.active, DAT_CLOSE_ABRUPT_FLAG));
 }
 
 void lasting_disconnected(struct test *t, struct lasting *lasting)
