@@ -240,6 +240,29 @@ CASE(get_handle_type, accepted_request)
         live_end(t, &kept);
 }
 
+/* The RSP may be gone with its request (RSP-1). */
+CASE(get_handle_type, point_after_request)
+{
+        struct loop by_psp = loop_new(t);
+        struct loop by_rsp = loop_new(t);
+        DAT_HANDLE_TYPE told;
+        DAT_RSP_HANDLE rsp;
+
+        by_psp.psp = loop_listen(t, by_psp.requests, psp_flags_granted(t), &by_psp.qual);
+        loop_connect(t, by_psp.active, by_psp.qual);
+        loop_take_request(t, &by_psp);
+        rsp = rsp_new(t, by_rsp.passive, by_rsp.requests, &by_rsp.qual);
+        loop_connect(t, by_rsp.active, by_rsp.qual);
+        loop_take_request(t, &by_rsp);
+
+        expect_type(t, by_psp.psp, DAT_HANDLE_TYPE_PSP);
+        if (dat_is(expect_may(dat_get_handle_type(rsp, &told), DAT_SUCCESS, DAT_INVALID_HANDLE),
+                   DAT_SUCCESS))
+                expect_eq(told, DAT_HANDLE_TYPE_RSP);
+        must(dat_cr_reject(by_psp.request));
+        must(dat_cr_reject(by_rsp.request));
+}
+
 LEGAL(get_handle_type)
 {
         static DAT_HANDLE_TYPE told;
