@@ -524,6 +524,25 @@ static void expect_followed(struct test *t, DAT_EP_HANDLE ep)
         expect_ep_told(t, ep, DAT_CONNECTION_EVENT_ESTABLISHED, DAT_EP_STATE_CONNECTED);
 }
 
+/* A receive that was posted to the EP is still there. */
+static void expect_receive_held(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_BOOLEAN idle = DAT_TRUE;
+
+        must(dat_ep_get_status(ep, NULL, &idle, NULL));
+        expect_that(!idle, "the EP has no receive any more");
+        expect_empty(t, ep_recv_evd(t, ep));
+}
+
+static void must_hold_receive(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_BOOLEAN idle = DAT_TRUE;
+
+        loop_post_recv(t, ep, buf_with(t), 1);
+        must(dat_ep_get_status(ep, NULL, &idle, NULL));
+        must_that(!idle, "an EP with a receive is idle");
+}
+
 /* A request as an EP's that came to its state by this route. */
 static void ask_as_one_by(struct test *t, const struct ep_route *route)
 {
@@ -540,6 +559,7 @@ static void ask_as_one_by(struct test *t, const struct ep_route *route)
         DAT_RETURN ret;
 
         ep_hold_receive(t, &held);
+        must_hold_receive(t, ep);
         ret = connect_ask(&asking);
         if (ep_is_in(&held, EP_IN(CONNECTED))) {
                 expect(ret, DAT_SUCCESS);
@@ -555,6 +575,7 @@ static void ask_as_one_by(struct test *t, const struct ep_route *route)
         expect(ret, DAT_INVALID_STATE);
         expect_ep_kept(t, ep, &before, 0);
         expect_empty(t, ep_connect_evd(t, ep));
+        expect_receive_held(t, ep);
         expect_ep_untouched(t, &held);
 }
 

@@ -74,6 +74,32 @@ static const struct early_row {
         enum early early;
 } early[] = {{"unconnected", UNCONNECTED}, {"reserved", RESERVED}, {"rsp_freed", RSP_FREED}};
 
+/* Without a refusal before it, an RSP gets its request. */
+static void must_ask_without_call(struct test *t)
+{
+        struct loop loop = loop_new(t);
+
+        rsp_new(t, loop.passive, loop.requests, &loop.qual);
+        loop_connect(t, loop.active, loop.qual);
+        loop_take_request(t, &loop);
+        must(dat_cr_reject(loop.request));
+}
+
+/* The request for the EP of an RSP, of which a disconnect was refused. */
+static void expect_asked(struct test *t, struct loop *loop)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+        DAT_RETURN ret;
+
+        loop_connect(t, loop->active, loop->qual);
+        ret = dat_evd_wait(loop->requests, event_timeout(t), 1, &event, &more);
+        if (!dat_is(ret, DAT_SUCCESS))
+                must_ask_without_call(t);
+        expect(ret, DAT_SUCCESS);
+        loop->request = event.event_data.cr_arrival_event_data.cr_handle;
+}
+
 FAMILY(ep_disconnect, refused_flushes_nothing, early)
 {
         struct line line =
@@ -93,8 +119,7 @@ FAMILY(ep_disconnect, refused_flushes_nothing, early)
                        DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
         expect_empty(t, ep_recv_evd(t, ep));
         if (row->early == RESERVED) {
-                loop_connect(t, line.loop.active, line.loop.qual);
-                loop_take_request(t, &line.loop);
+                expect_asked(t, &line.loop);
                 expect_accepted_by(t, line.loop.request, DAT_HANDLE_NULL, &line.loop);
         } else {
                 loop_join(t, &line.loop);
