@@ -64,12 +64,24 @@ void lasting_other_freed(struct test *t, struct lasting *lasting)
         release(t, second.loop.active);
 }
 
+/* What changes nothing of a Connected EP. */
+static void must_be_refused(struct test *t, const struct lasting *lasting)
+{
+        DAT_EP_HANDLE ep = lasting->loop.active;
+
+        must_that(dat_is(dat_ep_reset(ep), DAT_INVALID_STATE),
+                  "the reset of a Connected EP is not refused");
+        must_that(dat_is(dat_ep_connect(ep, ia_address(t), lasting->loop.qual, event_timeout(t), 0,
+                                        NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+                         DAT_INVALID_STATE),
+                  "the connect of a Connected EP is not refused");
+}
+
 void lasting_messages(struct test *t, struct lasting *lasting)
 {
         const DAT_EP_HANDLE eps[] = {lasting->loop.active, lasting->loop.passive};
 
-        must_that(dat_is(dat_ep_reset(lasting->loop.active), DAT_INVALID_STATE),
-                  "the reset of a Connected EP is not refused");
+        must_be_refused(t, lasting);
         for (int i = 0; i < 2; i++) {
                 struct buf *buf = buf_with(t);
 
