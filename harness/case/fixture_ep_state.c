@@ -55,17 +55,25 @@ static struct object *reserve(struct test *t, DAT_EP_HANDLE ep)
         return listen_by(t, ep, DAT_PSP_CONSUMER_FLAG);
 }
 
+/* A request that has come to the service point from the peer's end. */
+static struct object *keep_request(struct test *t, const struct object *point, struct peer_ep *end,
+                                   const DAT_EVENT *event)
+{
+        struct object *request =
+            object_add(t, OBJECT_CR, event->event_data.cr_arrival_event_data.cr_handle);
+
+        request->ep = point->ep;
+        request->end = end;
+        return request;
+}
+
 /* The peer asks for a connection to the service point, and the request has come. */
 static struct object *await_request(struct test *t, const struct object *point)
 {
         struct peer_ep *end = peer_request(peer(t), point->qual);
         DAT_EVENT event = must_event(point->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
-        struct object *request =
-            object_add(t, OBJECT_CR, event.event_data.cr_arrival_event_data.cr_handle);
 
-        request->ep = point->ep;
-        request->end = end;
-        return request;
+        return keep_request(t, point, end, &event);
 }
 
 static DAT_EP_HANDLE reserved(struct test *t, struct ep_opts opts)
@@ -636,6 +644,26 @@ static void equip(struct test *t, DAT_EP_HANDLE ep)
         ep_verify(t, ep, "dat_ep_modify", &param);
 }
 
+/* The EP of another RSP, of which nothing was asked, gets its request. */
+static void must_request_without_call(void *arg)
+{
+        struct test *t = arg;
+
+        passive(t, (struct ep_opts){0});
+}
+
+/* The request for an EP in Reserved; `clause`: after a call that left it there. */
+static struct object *request_reserved(struct test *t, const struct check_site *site,
+                                       const struct object *point, bool clause)
+{
+        struct peer_ep *end = peer_request(peer(t), point->qual);
+        DAT_EVENT event =
+            fixture_event_unless(t, site, point->cr_evd, DAT_CONNECTION_REQUEST_EVENT, clause,
+                                 clause ? must_request_without_call : NULL, t);
+
+        return keep_request(t, point, end, &event);
+}
+
 struct peer_ep *fixture_connect(struct test *t, const struct check_site *site, DAT_EP_HANDLE ep,
                                 bool clause)
 {
@@ -647,7 +675,7 @@ struct peer_ep *fixture_connect(struct test *t, const struct check_site *site, D
         if (!request && !point)
                 return peer_connect_by(peer(t), site, ep, clause);
         if (!request)
-                request = await_request(t, point);
+                request = request_reserved(t, site, point, clause);
         end = request->end;
         equip(t, ep);
         check_ret(t, site, accept_request(t, request, DAT_HANDLE_NULL), clause);
