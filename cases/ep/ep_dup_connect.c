@@ -524,23 +524,28 @@ static void expect_followed(struct test *t, DAT_EP_HANDLE ep)
         expect_ep_told(t, ep, DAT_CONNECTION_EVENT_ESTABLISHED, DAT_EP_STATE_CONNECTED);
 }
 
+/* Whether the EP has no receive, as it is told. */
+static bool recv_idle(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EP_STATE state;
+        DAT_BOOLEAN recv = DAT_TRUE;
+        DAT_BOOLEAN request = DAT_TRUE;
+
+        must(dat_ep_get_status(ep, &state, &recv, &request));
+        return recv;
+}
+
 /* A receive that was posted to the EP is still there. */
 static void expect_receive_held(struct test *t, DAT_EP_HANDLE ep)
 {
-        DAT_BOOLEAN idle = DAT_TRUE;
-
-        must(dat_ep_get_status(ep, NULL, &idle, NULL));
-        expect_that(!idle, "the EP has no receive any more");
+        expect_that(!recv_idle(t, ep), "the EP has no receive any more");
         expect_empty(t, ep_recv_evd(t, ep));
 }
 
 static void must_hold_receive(struct test *t, DAT_EP_HANDLE ep)
 {
-        DAT_BOOLEAN idle = DAT_TRUE;
-
         loop_post_recv(t, ep, buf_with(t), 1);
-        must(dat_ep_get_status(ep, NULL, &idle, NULL));
-        must_that(!idle, "an EP with a receive is idle");
+        must_that(!recv_idle(t, ep), "an EP with a receive is idle");
 }
 
 /* A request as an EP's that came to its state by this route. */

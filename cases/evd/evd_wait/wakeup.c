@@ -24,6 +24,15 @@ static const struct second {
 
 #define SEVERAL 3 /* refusals */
 
+/* Before another wait is refused, a dequeue under the waiter is. */
+static void must_not_dequeue(struct test *t, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT event;
+
+        must_that(dat_is(dat_evd_dequeue(evd, &event), DAT_INVALID_STATE),
+                  "a dequeue is not refused while a thread waits");
+}
+
 FAMILY(evd_wait, second_waiter, seconds)
 {
         EACH_SOURCE (kind) {
@@ -36,6 +45,7 @@ FAMILY(evd_wait, second_waiter, seconds)
                 source_fill(t, &source, 0, row->queued);
                 first = wait_on_evd(t, source.evd, DAT_TIMEOUT_INFINITE, row->queued + 1);
                 expect_wait(first);
+                must_not_dequeue(t, source.evd);
                 for (int i = 0; i < SEVERAL; i++) {
                         struct waiter *second =
                             wait_on_evd(t, source.evd, row->timeout, row->threshold);
@@ -63,6 +73,7 @@ FAMILY(evd_wait, second_waiter_of_stream, event_kinds)
         make_ready(t, row, &brought, DAT_HANDLE_NULL);
         first = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
         expect_wait(first);
+        must_not_dequeue(t, brought.evd);
         for (int i = 0; i < 2; i++) {
                 struct waiter *second = wait_on_evd(t, brought.evd, timeouts[i], 1);
 
