@@ -197,13 +197,17 @@ CASE(pz_create, any_thread, DEADLINE_MS(20000))
  * What zones keep from each other
  */
 
-/* Which of two zones, in the order of their making, an EP is in; the other is foreign to it. */
+/*
+ * Which of two zones, in the order of their making, an EP is in; the other is foreign to it. A
+ * provider may make both from what a freed zone left.
+ */
 static const struct place {
         const char *id;
         int own;
+        bool after_free;
 } places[] = {
-    {"older", 0},
-    {"newer", 1},
+    {"older", .own = 0},
+    {"newer", .own = 1, .after_free = true},
 };
 
 struct pair_of_zones {
@@ -212,8 +216,12 @@ struct pair_of_zones {
 
 static struct pair_of_zones two_zones(struct test *t, const struct place *place)
 {
-        DAT_PZ_HANDLE zones[] = {create(t), create(t)};
+        DAT_PZ_HANDLE zones[2];
 
+        if (place->after_free)
+                free_now(t, create(t));
+        zones[0] = create(t);
+        zones[1] = create(t);
         return (struct pair_of_zones){.own = zones[place->own], .other = zones[!place->own]};
 }
 
