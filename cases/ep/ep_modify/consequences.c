@@ -9,6 +9,7 @@
 #include "cases/ep/shared/high_marks.h"
 #include "cases/ep/shared/modify_table.h"
 #include "cases/ep/shared/rdma.h"
+#include "cases/srq/shared/queue.h"
 #include "clauses/ep_modify.h"
 
 #define LONG     ((size_t)8192) /* longer than what an EP of few means may transfer */
@@ -1308,6 +1309,11 @@ FAMILY(ep_modify, of_srq, beside_srq)
         expect_that(ep_snapshot(t, ep).param.srq_handle == srq, "the EP has left its SRQ");
         end = expect_connect(ep);
         peer_send(end, .length = MESSAGE);
+        if (row->parameter == EP_PARAM_recv_evd_handle) {
+                peer_wait_sent(end);
+                settle(t);
+                expect_count(t, srq_param(t, srq).available_dto_count, 0);
+        }
         expect_message(t, ep, buf, 0);
         expect_ep_gives(t, ep, pz(t), end,
                         (struct load){row->parameter == EP_PARAM_max_request_dtos
