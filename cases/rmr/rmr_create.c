@@ -216,6 +216,10 @@ FAMILY(rmr_create, any_connection_of_zone, ways)
                 unsupported(t, "rmr_scope = DAT_RMR_SCOPE_EP");
 
         expect_reached(t, &beside, row->way, context, REGION, WIDTH / 2);
+
+        must(dat_ep_disconnect(window.near, DAT_CLOSE_ABRUPT_FLAG));
+        must_event(ep_connect_evd(t, window.near), DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_reached(t, &beside, row->way, context, REGION + WIDTH / 2, WIDTH / 2);
 }
 
 /* Whether the zone of the RMR is the one that was made last, and how its memory is reached. */
