@@ -4,6 +4,7 @@
 #include "case/poison.h"
 #include "case/standard.h"
 #include "cases/ep/shared/states.h"
+#include "cases/ep/shared/transfer.h"
 #include "cases/shared/point.h"
 
 #include <string.h>
@@ -293,9 +294,18 @@ static const struct reuse {
 FAMILY(rsp_create, after_rejection, reuses)
 {
         struct loop loop = reserved_loop(t);
+        struct buf *buf = buf_with(t);
+        DAT_LMR_TRIPLET segment = triplet(buf, 0, 1);
 
+        must(dat_ep_post_recv(loop.passive, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 17},
+                              DAT_COMPLETION_DEFAULT_FLAG));
         come_rejected(t, &loop);
         row->reuse(t, &loop);
+        if (row->reuse == reuse_freed)
+                return;
+        must(dat_ep_disconnect(loop.passive, DAT_CLOSE_ABRUPT_FLAG));
+        expect_completion(ep_recv_evd(t, loop.passive), .ep = loop.passive, .cookie = 17,
+                          .status = DAT_DTO_ERR_FLUSHED);
 }
 
 FAMILY(rsp_create, after_reset, reuses)
