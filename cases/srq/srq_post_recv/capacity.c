@@ -227,3 +227,22 @@ CASE(srq_post_recv, room_after_reaping)
 
         expect_room(t, &crowd.queue, 3);
 }
+
+/* Their events go with the EP, or stay until they are reaped. */
+CASE(srq_post_recv, room_after_ep_freed)
+{
+        struct queue queue = queue_with(t, 8);
+        struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_COUNT size = srq_size(t, queue.srq);
+        DAT_EVENT event;
+
+        expect_posts(t, &queue, 4);
+        flow_deliver(t, &flow, 4);
+        flow_break(t, &flow);
+        release(t, flow.ep);
+        settle(t);
+        while (dat_is(dat_evd_dequeue(flow.evd, &event), DAT_SUCCESS))
+                ;
+
+        expect_room(t, &queue, size);
+}
