@@ -861,6 +861,24 @@ FAMILY(srq_query, outstanding_after, histories)
         expect_count(t, outstanding(t, past.queue.srq), past.left);
 }
 
+/* Their events go with the EP, or stay until they are reaped. */
+CASE(srq_query, outstanding_after_unreaped_ep_freed)
+{
+        struct past past = past_of(t, queue_with(t, 8), 1);
+
+        expect_posts(t, &past.queue, 3);
+        expect_traffic(t, &past.queue, &past.flows[0], 1);
+        flow_deliver(t, &past.flows[0], 2);
+        flow_break(t, &past.flows[0]);
+        release(t, past.flows[0].ep);
+        settle(t);
+        reap_rest(&past);
+
+        expect_count(t, outstanding(t, past.queue.srq), 0);
+        expect_posts(t, &past.queue, 4);
+        expect_count(t, outstanding(t, past.queue.srq), 4);
+}
+
 /* Those behind which a provider may take the SRQ as unsound, or as another one. */
 static const struct history sound_histories[] = {
     {"failure", had_failure},
