@@ -89,6 +89,20 @@ CASE(pz_free, ep_moved_out)
         expect_that(zone_of_ep(ep) == to, "the EP is not in the zone that it was moved to");
 }
 
+/* The SRQ, which the EP uses, is in another zone, so that the EP alone uses this one. */
+CASE(pz_free, ep_beside_its_srq)
+{
+        DAT_PZ_HANDLE zone = pz_new(t);
+        DAT_EP_HANDLE ep = ep_with(t, .pz = zone, .srq = srq_with(t));
+
+        EACH_REFUSAL (i)
+                expect(dat_pz_free(zone), DAT_INVALID_STATE);
+        expect_that(zone_of_ep(ep) == zone, "the EP is in its zone no more");
+
+        release(t, ep);
+        free_now(t, zone);
+}
+
 CASE(pz_free, user_refused)
 {
         DAT_PZ_HANDLE zone = pz_new(t);
