@@ -524,7 +524,7 @@ static void expect_followed(struct test *t, DAT_EP_HANDLE ep)
         expect_ep_told(t, ep, DAT_CONNECTION_EVENT_ESTABLISHED, DAT_EP_STATE_CONNECTED);
 }
 
-/* Whether the EP has no receive, as it is told. */
+/* Whether the EP has no receive, by dat_ep_get_status. */
 static bool recv_idle(struct test *t, DAT_EP_HANDLE ep)
 {
         DAT_EP_STATE state;

@@ -97,7 +97,7 @@ void must_tell_idle(struct test *t)
 
         must(dat_ep_get_status(ep_with(t), &state, &recv_idle, &request_idle));
         must_that_of("dat_ep_get_status", recv_idle == DAT_TRUE && request_idle == DAT_TRUE,
-                     "an EP without DTOs is told as not idle");
+                     "an EP without DTOs is reported as not idle");
 }
 
 void expect_new_state(struct test *t, DAT_EP_HANDLE ep)
