@@ -55,6 +55,13 @@ struct queue queue_of_other_ia(struct test *t, DAT_COUNT size);
  */
 void queue_post(struct test *t, struct queue *queue, int count);
 
+/*
+ * The low watermark that a query tells, after dat_srq_set_lw granted `mark`. If it is another one,
+ * and a resize below the mark is refused, the mark is there (SRQ-14), and dat_srq_query blocks the
+ * case.
+ */
+DAT_COUNT queried_mark(struct test *t, DAT_SRQ_HANDLE srq, DAT_COUNT mark);
+
 /* Sets the low watermark; the case is BLOCKED if a query then tells another one. */
 void queue_mark(struct test *t, const struct queue *queue, DAT_COUNT mark);
 void expect_posts(struct test *t, struct queue *queue, int count);

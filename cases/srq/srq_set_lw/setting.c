@@ -29,8 +29,11 @@ CASE(srq_set_lw, set_value)
 
         queue_post(t, &queue, 8);
         for (DAT_COUNT mark = 8; mark >= 0; mark--) {
+                DAT_COUNT low_watermark;
+
                 must(dat_srq_set_lw(queue.srq, mark));
-                expect_eq(srq_param(t, queue.srq).low_watermark, mark);
+                low_watermark = queried_mark(t, queue.srq, mark);
+                expect_eq(low_watermark, mark);
         }
 }
 
@@ -41,9 +44,11 @@ static void expect_marks_granted(struct test *t, DAT_SRQ_HANDLE srq)
 
         for (DAT_COUNT i = -8; i <= 8; i++) {
                 DAT_COUNT mark = i < 0 ? -i : i;
+                DAT_COUNT low_watermark;
 
                 expect(dat_srq_set_lw(srq, mark), DAT_SUCCESS);
-                expect_eq(srq_param(t, srq).low_watermark, mark);
+                low_watermark = queried_mark(t, srq, mark);
+                expect_eq(low_watermark, mark);
         }
         for (int i = 0; i < ASYNC_MOST; i++)
                 if (!dat_is(dat_evd_dequeue(async_evd(t), &event), DAT_SUCCESS))
