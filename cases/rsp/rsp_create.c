@@ -296,6 +296,8 @@ FAMILY(rsp_create, after_rejection, reuses)
         struct loop loop = reserved_loop(t);
         struct buf *buf = buf_with(t);
         DAT_LMR_TRIPLET segment = triplet(buf, 0, 1);
+        DAT_EVENT event;
+        DAT_COUNT more;
 
         must(dat_ep_post_recv(loop.passive, 1, &segment, (DAT_DTO_COOKIE){.as_64 = 17},
                               DAT_COMPLETION_DEFAULT_FLAG));
@@ -304,8 +306,9 @@ FAMILY(rsp_create, after_rejection, reuses)
         if (row->reuse == reuse_freed)
                 return;
         must(dat_ep_disconnect(loop.passive, DAT_CLOSE_ABRUPT_FLAG));
-        expect_completion(ep_recv_evd(t, loop.passive), .ep = loop.passive, .cookie = 17,
-                          .status = DAT_DTO_ERR_FLUSHED);
+        expect(dat_evd_wait(ep_recv_evd(t, loop.passive), event_timeout(t), 1, &event, &more),
+               DAT_SUCCESS);
+        expect_eq(event.event_data.dto_completion_event_data.user_cookie.as_64, 17);
 }
 
 FAMILY(rsp_create, after_reset, reuses)
