@@ -3,6 +3,7 @@
 #include "case/limits.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/ep/shared/segment.h"
+#include "cases/evd/shared/dispatcher.h"
 #include "cases/srq/shared/queue.h"
 #include "cases/srq/srq_post_recv/fixtures.h"
 #include "clauses/srq_post_recv.h"
@@ -234,15 +235,13 @@ CASE(srq_post_recv, room_after_ep_freed)
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
         DAT_COUNT size = srq_size(t, queue.srq);
-        DAT_EVENT event;
 
         expect_posts(t, &queue, 4);
         flow_deliver(t, &flow, 4);
         flow_break(t, &flow);
         release(t, flow.ep);
         settle(t);
-        while (dat_is(dat_evd_dequeue(flow.evd, &event), DAT_SUCCESS))
-                ;
+        drain_evd(flow.evd);
 
         expect_room(t, &queue, size);
 }

@@ -354,15 +354,13 @@ CASE(srq_resize, after_ep_freed)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
-        DAT_EVENT event;
 
         queue_post(t, &queue, 4);
         flow_deliver(t, &flow, 2);
         flow_break(t, &flow);
         release(t, flow.ep);
         settle(t);
-        while (dat_is(dat_evd_dequeue(flow.evd, &event), DAT_SUCCESS))
-                ;
+        drain_evd(flow.evd);
 
         expect_granted(t, queue.srq, 2);
 }
