@@ -277,6 +277,17 @@ const char *event_name(DAT_EVENT_NUMBER number, char *space, size_t size);
 DAT_EVENT fixture_event(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
                         DAT_EVENT_NUMBER number, bool clause);
 
+/*
+ * As expect_event(). `unless` is called before the event that did not come is held against a call,
+ * and ends the case if it knows better.
+ */
+#define expect_event_unless(evd_, number_, unless_, arg_)                                    \
+        fixture_event_unless(t, CHECK_SITE_("the event on an EVD"), (evd_), (number_), true, \
+                             (unless_), (arg_))
+DAT_EVENT fixture_event_unless(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
+                               DAT_EVENT_NUMBER number, bool clause, void (*unless)(void *arg),
+                               void *arg);
+
 /* expect_quiet: nothing may arrive on `evd` for one quiet period of the run, else FAIL. */
 #define expect_quiet(evd_) fixture_quiet(t, CHECK_SITE_("a quiet EVD"), (evd_))
 void fixture_quiet(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd);

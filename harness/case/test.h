@@ -175,14 +175,6 @@ void check_guard(struct test *t, const char *seen);
 /* Ends the case as FAIL if the guard of any buffer was overwritten. */
 void check_guards(struct test *t);
 
-/*
- * As fixture_event(). `unless` is called before the event that did not come is held against a call,
- * and ends the case if it knows better.
- */
-DAT_EVENT fixture_event_unless(struct test *t, const struct check_site *site, DAT_EVD_HANDLE evd,
-                               DAT_EVENT_NUMBER number, bool clause, void (*unless)(void *arg),
-                               void *arg);
-
 /* The teardown list (teardown.c). */
 struct object *object_add(struct test *t, enum object_kind kind, DAT_HANDLE handle);
 struct object *object_find(struct test *t, const void *handle);

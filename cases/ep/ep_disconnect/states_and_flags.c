@@ -75,8 +75,9 @@ static const struct early_row {
 } early[] = {{"unconnected", UNCONNECTED}, {"reserved", RESERVED}, {"rsp_freed", RSP_FREED}};
 
 /* Without a refusal before it, an RSP gets its request. */
-static void must_ask_without_call(struct test *t)
+static void must_ask_without_call(void *arg)
 {
+        struct test *t = arg;
         struct loop loop = loop_new(t);
 
         rsp_new(t, loop.passive, loop.requests, &loop.qual);
@@ -89,14 +90,10 @@ static void must_ask_without_call(struct test *t)
 static void expect_asked(struct test *t, struct loop *loop)
 {
         DAT_EVENT event;
-        DAT_COUNT more;
-        DAT_RETURN ret;
 
         loop_connect(t, loop->active, loop->qual);
-        ret = dat_evd_wait(loop->requests, event_timeout(t), 1, &event, &more);
-        if (!dat_is(ret, DAT_SUCCESS))
-                must_ask_without_call(t);
-        expect(ret, DAT_SUCCESS);
+        event = expect_event_unless(loop->requests, DAT_CONNECTION_REQUEST_EVENT,
+                                    must_ask_without_call, t);
         loop->request = event.event_data.cr_arrival_event_data.cr_handle;
 }
 
