@@ -166,7 +166,7 @@ DAT_RETURN call_open_inner(const struct call *call, const uint64_t *arg);
 /* Makes the call on the wrapped provider and gives what comes back the consumer's handles. */
 DAT_RETURN call_inner(struct call *call);
 
-/* Before an argument behind a const pointer is changed: has the call carry a copy of its own. */
+/* Before an argument that is only read is changed: has the call carry a copy of its own. */
 void call_own(struct call *call, int arg, size_t size);
 
 /* The object that the call is about: of an event, its EP. NULL where it is none of ours. */

@@ -119,6 +119,7 @@ class Scope:
         self.fault = fault
         self.step = step
         self.params = {param[2]: (i, param[1]) for i, param in enumerate(params)}
+        self.inputs = {param[2] for param in params if param[0] == "IN"}
         self.is_event = is_event
         self.uses_return = False
         self.asks: set[str] = set()
@@ -345,11 +346,11 @@ def compile_value(scope: Scope, text: str) -> str:
 
 
 def _own(scope: Scope, target: ast.expr) -> str:
-    """Where a structure is the consumer's and const, the line that copies it first."""
+    """Where a structure is the consumer's, and the call only reads it, the line that copies it."""
     if not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Name):
         return ""
     index, c_type = scope.params.get(target.value.id, (0, ""))
-    if not c_type.startswith("const "):
+    if target.value.id not in scope.inputs or not c_type.endswith(" *"):
         return ""
     struct = c_type.removeprefix("const ").removesuffix(" *")
     return f"        call_own(call, {index}, sizeof({struct}));\n"
