@@ -19,6 +19,20 @@ struct known {
         const char *kind; /* "ep", as the trace has it */
 };
 
+/*
+ * An object that an event names before the call that makes it has returned: a thread that waits
+ * may take the event first. So what is not known yet is looked for again at the end.
+ */
+struct early {
+        uint64_t call;
+        const char *event;
+        const char *member;
+        const char *kinds[2]; /* that the object may be of; none: of any */
+        DAT_HANDLE handle;
+};
+
+#define EARLY_MAX 32
+
 static struct watch {
         struct test *t;
         pthread_mutex_t lock;
@@ -29,6 +43,8 @@ static struct watch {
         const char *reborn; /* what has the destroyed object's handle now */
         char wrong[ENTRY_TEXT_MAX];
         char of_srq[ENTRY_TEXT_MAX];
+        struct early early[EARLY_MAX];
+        size_t early_count;
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Whether there was ever such an object; of null, whether there was one of any kind. */
@@ -100,29 +116,45 @@ static void found_wrong(uint64_t call, const char *event, const char *expected, 
                          expected, seen);
 }
 
-static void look_at_object(uint64_t call, const char *event, const char *member, bool is_right)
+static bool is_known_by_now(const struct early *early)
 {
-        if (!is_right)
-                found_wrong(call, event, "an object of the case", "%s, which is none", member);
+        bool is_ep = early->kinds[0] && strcmp(early->kinds[0], "ep") == 0;
+
+        if (is_ep && watch.provider_makes_eps && early->handle)
+                return true;
+        return is_known(early->handle, early->kinds[0]) ||
+               (early->kinds[1] && is_known(early->handle, early->kinds[1]));
+}
+
+static void look_again(const struct early *early)
+{
+        if (!is_known_by_now(early))
+                found_wrong(early->call, early->event, "an object of the case", "%s, which is none",
+                            early->member);
+}
+
+static void look_at_object(const struct early *named)
+{
+        if (is_known_by_now(named))
+                return;
+        if (named->handle && watch.early_count < EARLY_MAX)
+                watch.early[watch.early_count++] = *named;
+        else
+                look_again(named);
 }
 
 /*
  * A completion that names its SRQ is one defect, which srq_post_recv/completion_names_ep judges: a
  * case of another clause only notes it.
  */
-static void look_at_ep_of_dto(uint64_t call, const char *event, DAT_EP_HANDLE ep, bool known)
+static void look_at_ep_of_dto(const struct early *named)
 {
-        if (known || !is_known(ep, "srq"))
-                look_at_object(call, event, "ep_handle", known);
+        if (is_known_by_now(named) || !is_known(named->handle, "srq"))
+                look_at_object(named);
         else if (!watch.of_srq[0])
                 snprintf(watch.of_srq, sizeof(watch.of_srq),
-                         "%s, taken by call %" PRIu64 ", names the SRQ, and not the EP", event,
-                         call);
-}
-
-static bool is_ep(DAT_EP_HANDLE ep)
-{
-        return is_known(ep, "ep") || (watch.provider_makes_eps && ep);
+                         "%s, taken by call %" PRIu64 ", names the SRQ, and not the EP",
+                         named->event, named->call);
 }
 
 /*
@@ -132,23 +164,28 @@ static bool is_ep(DAT_EP_HANDLE ep)
 static void look_at_objects(uint64_t call, const char *name, const DAT_EVENT *event)
 {
         const DAT_EVENT_DATA *data = &event->event_data;
-        DAT_HANDLE handle;
+        struct early named = {.call = call, .event = name, .member = "ep_handle", .kinds = {"ep"}};
 
         switch (event->event_number) {
         case DAT_DTO_COMPLETION_EVENT:
-                handle = data->dto_completion_event_data.ep_handle;
-                look_at_ep_of_dto(call, name, handle, is_ep(handle));
+                named.handle = data->dto_completion_event_data.ep_handle;
+                look_at_ep_of_dto(&named);
                 break;
         case DAT_RMR_BIND_COMPLETION_EVENT:
-                handle = data->rmr_completion_event_data.rmr_handle;
-                look_at_object(call, name, "rmr_handle", is_known(handle, "rmr"));
+                named.handle = data->rmr_completion_event_data.rmr_handle;
+                named.member = "rmr_handle";
+                named.kinds[0] = "rmr";
+                look_at_object(&named);
                 break;
         case DAT_CONNECTION_REQUEST_EVENT:
-                handle = data->cr_arrival_event_data.sp_handle.psp_handle;
-                look_at_object(call, name, "sp_handle",
-                               is_known(handle, "psp") || is_known(handle, "rsp"));
-                handle = data->cr_arrival_event_data.cr_handle;
-                look_at_object(call, name, "cr_handle", handle != DAT_HANDLE_NULL);
+                named.handle = data->cr_arrival_event_data.sp_handle.psp_handle;
+                named.member = "sp_handle";
+                named.kinds[0] = "psp";
+                named.kinds[1] = "rsp";
+                look_at_object(&named);
+                if (data->cr_arrival_event_data.cr_handle == DAT_HANDLE_NULL)
+                        found_wrong(call, name, "an object of the case", "%s, which is none",
+                                    "cr_handle");
                 break;
         case DAT_CONNECTION_EVENT_ESTABLISHED:
         case DAT_CONNECTION_EVENT_PEER_REJECTED:
@@ -158,18 +195,20 @@ static void look_at_objects(uint64_t call, const char *name, const DAT_EVENT *ev
         case DAT_CONNECTION_EVENT_BROKEN:
         case DAT_CONNECTION_EVENT_TIMED_OUT:
         case DAT_CONNECTION_EVENT_UNREACHABLE:
-                handle = data->connect_event_data.ep_handle;
-                look_at_object(call, name, "ep_handle", is_ep(handle));
-                in_vain_forget(handle);
+                named.handle = data->connect_event_data.ep_handle;
+                look_at_object(&named);
+                in_vain_forget(named.handle);
                 break;
         case DAT_ASYNC_ERROR_EVD_OVERFLOW:
         case DAT_ASYNC_ERROR_IA_CATASTROPHIC:
         case DAT_ASYNC_ERROR_EP_BROKEN:
         case DAT_ASYNC_ERROR_TIMED_OUT:
         case DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR:
-                look_at_object(call, name, "dat_handle",
-                               REGISTRY_FOLLOWS_HANDLES ||
-                                   is_known(data->asynch_error_event_data.dat_handle, NULL));
+                named.handle = data->asynch_error_event_data.dat_handle;
+                named.member = "dat_handle";
+                named.kinds[0] = NULL;
+                if (!REGISTRY_FOLLOWS_HANDLES)
+                        look_at_object(&named);
                 break;
         default:
                 break;
@@ -300,5 +339,8 @@ const char *events_of_srq(void)
 const char *events_wrong(void)
 {
         trace_observe(NULL, NULL);
+        for (size_t i = 0; i < watch.early_count; i++)
+                look_again(&watch.early[i]);
+        watch.early_count = 0;
         return watch.wrong[0] ? watch.wrong : NULL;
 }
