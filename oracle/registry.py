@@ -27,6 +27,8 @@ from oracle.registry_course import Course, course_of
 from oracle.state import Side
 from oracle.trace import Call
 
+ORDERING_PREFIX = "RO_AWARE_"  # of dat_ia_open: the IA is that of the name behind it
+
 LIST, ADD, REMOVE = (
     "dat_registry_list_providers",
     "dat_registry_add_provider",
@@ -77,11 +79,13 @@ class Registry:
 
     def matches(self, wanted: Key) -> list[Key]:
         """What may be opened for a consumer that wants this (REG-5)."""
-        return [
+        found = [
             key
             for key in {*self.conf.entries, *self.added}
             if key._replace(minor=wanted.minor) == wanted and key.minor >= wanted.minor
         ]
+        plain = wanted._replace(name=wanted.name.removeprefix(ORDERING_PREFIX))
+        return found if found or plain == wanted else self.matches(plain)
 
 
 def _registry(call: Call, side: Side) -> Registry | None:

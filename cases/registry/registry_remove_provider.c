@@ -67,7 +67,9 @@ static const struct key_row several[] = {
 };
 #define SEVERAL (sizeof(several) / sizeof(several[0]))
 
-FAMILY(registry_remove_provider, others_stay, several, WITHOUT_IA)
+/* All are of one DAT_PROVIDER, that of the key `own`, or each is of its own. */
+static void expect_others_stay(struct test *t, const struct key_row *row,
+                               const DAT_PROVIDER_INFO *own)
 {
         struct consumer *consumer = consumer_of_one(t);
         DAT_PROVIDER_INFO removed = key_of_row(row);
@@ -75,17 +77,26 @@ FAMILY(registry_remove_provider, others_stay, several, WITHOUT_IA)
         for (size_t i = 0; i < SEVERAL; i++) {
                 DAT_PROVIDER_INFO key = key_of_row(&several[i]);
 
-                must(consumer_add(consumer, &key));
+                must(consumer_add_as(consumer, own ? own : &key, &key));
         }
-        expect(consumer_remove(consumer, &removed), DAT_SUCCESS);
+        expect(consumer_remove_as(consumer, own ? own : &removed, &removed), DAT_SUCCESS);
         for (size_t i = 0; i < SEVERAL; i++) {
                 DAT_PROVIDER_INFO key = key_of_row(&several[i]);
 
                 if (same_key(&key, &removed))
                         expect_not_found(t, consumer, &key);
                 else
-                        expect_opens(t, consumer, &key);
+                        expect_closed(t, consumer,
+                                      expect_asks(t, consumer, &key, own ? own : &key));
         }
+}
+
+FAMILY(registry_remove_provider, others_stay, several, WITHOUT_IA)
+{
+        DAT_PROVIDER_INFO own = key_of("own");
+
+        expect_others_stay(t, row, NULL);
+        expect_others_stay(t, row, &own);
 }
 
 CASE(registry_remove_provider, another_instead, WITHOUT_IA)
@@ -235,6 +246,10 @@ FAMILY(registry_remove_provider, not_found, unknown, WITHOUT_IA)
                 must(consumer_remove(consumer, &key));
         }
         expect_or_note(consumer_remove(consumer, &key), DAT_INVALID_PARAMETER,
+                       DAT_PROVIDER_NOT_FOUND);
+        expect_opens(t, consumer, &added);
+        /* The DAT_PROVIDER is that of another key. */
+        expect_or_note(consumer_remove_as(consumer, &added, &key), DAT_INVALID_PARAMETER,
                        DAT_PROVIDER_NOT_FOUND);
         expect_opens(t, consumer, &added);
         expect_listed_one(t, consumer, &listed);

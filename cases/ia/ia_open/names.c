@@ -5,6 +5,7 @@
 #include "cases/handle/shared/object.h"
 #include "cases/ia/ia_open/fixtures.h"
 #include "cases/ia/shared/instance.h"
+#include "cases/registry/shared/consumer.h"
 #include "cases/registry/shared/under_test.h"
 #include "cases/shared/point.h"
 #include "cases/shared/usage.h"
@@ -249,6 +250,25 @@ CASE(ia_open, threadsafe_beside)
         expect_instance_works(t, plain.ia);
 }
 
+/* What is passed down to the provider is the name without the prefix. */
+static void expect_prefix_removed(struct test *t)
+{
+        struct conf conf = conf_new(t);
+        DAT_PROVIDER_INFO plain = key_of("cts0");
+        DAT_PROVIDER_INFO prefixed = key_of("RO_AWARE_cts0");
+        const struct happened *opened;
+        struct consumer *consumer;
+        DAT_IA_HANDLE opening;
+
+        conf_add(&conf, .name = "cts0");
+        consumer = consumer_of(t, &conf);
+        expect(consumer_open(consumer, &prefixed, &opening), DAT_SUCCESS);
+        opened = expect_happened(consumer, HAPPENED_OPEN, &plain);
+        expect_that(strcmp(opened->text, "cts0") == 0, "the provider is asked to open \"%.64s\"",
+                    opened->text);
+        expect_closed(t, consumer, opening);
+}
+
 CASE(ia_open, relaxed_ordering_prefix)
 {
         char name[DAT_NAME_MAX_LENGTH + 16] = "RO_AWARE_";
@@ -264,4 +284,5 @@ CASE(ia_open, relaxed_ordering_prefix)
                 return;
         adopt(t, DAT_HANDLE_TYPE_IA, made);
         expect_instance_works(t, made);
+        expect_prefix_removed(t);
 }

@@ -348,13 +348,14 @@ DAT_RETURN consumer_add(struct consumer *consumer, const DAT_PROVIDER_INFO *key)
         return consumer_call(consumer, add_there, &copy, sizeof(copy));
 }
 
-struct add_as_call {
+/* The provider of one key, under another. */
+struct call_as {
         DAT_PROVIDER_INFO own, key;
 };
 
 static DAT_RETURN add_as_there(void *arg)
 {
-        const struct add_as_call *add = arg;
+        const struct call_as *add = arg;
 
         return dat_registry_add_provider(recording_provider(&add->own), &add->key);
 }
@@ -362,7 +363,7 @@ static DAT_RETURN add_as_there(void *arg)
 DAT_RETURN consumer_add_as(struct consumer *consumer, const DAT_PROVIDER_INFO *own,
                            const DAT_PROVIDER_INFO *key)
 {
-        struct add_as_call add = {*own, *key};
+        struct call_as add = {*own, *key};
 
         return consumer_call(consumer, add_as_there, &add, sizeof(add));
 }
@@ -378,16 +379,22 @@ void expect_closed(struct test *t, struct consumer *consumer, DAT_IA_HANDLE ia)
 
 static DAT_RETURN remove_there(void *arg)
 {
-        const DAT_PROVIDER_INFO *key = arg;
+        const struct call_as *removal = arg;
 
-        return dat_registry_remove_provider(recording_provider(key), key);
+        return dat_registry_remove_provider(recording_provider(&removal->own), &removal->key);
+}
+
+DAT_RETURN consumer_remove_as(struct consumer *consumer, const DAT_PROVIDER_INFO *own,
+                              const DAT_PROVIDER_INFO *key)
+{
+        struct call_as removal = {*own, *key};
+
+        return consumer_call(consumer, remove_there, &removal, sizeof(removal));
 }
 
 DAT_RETURN consumer_remove(struct consumer *consumer, const DAT_PROVIDER_INFO *key)
 {
-        DAT_PROVIDER_INFO copy = *key;
-
-        return consumer_call(consumer, remove_there, &copy, sizeof(copy));
+        return consumer_remove_as(consumer, key, key);
 }
 
 void consumer_order(struct consumer *consumer, unsigned int orders)

@@ -98,7 +98,9 @@ DAT_RETURN consumer_list(struct consumer *consumer, struct listing *listing);
 DAT_RETURN consumer_add(struct consumer *consumer, const DAT_PROVIDER_INFO *key);
 DAT_RETURN consumer_remove(struct consumer *consumer, const DAT_PROVIDER_INFO *key);
 
-/* The same provider that consumer_add() adds for `own` is added for `key`. */
+/* The same provider that consumer_add() adds for `own` is added for `key`, or removed. */
+DAT_RETURN consumer_remove_as(struct consumer *consumer, const DAT_PROVIDER_INFO *own,
+                              const DAT_PROVIDER_INFO *key);
 DAT_RETURN consumer_add_as(struct consumer *consumer, const DAT_PROVIDER_INFO *own,
                            const DAT_PROVIDER_INFO *key);
 
