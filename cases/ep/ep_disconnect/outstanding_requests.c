@@ -88,6 +88,48 @@ FAMILY(ep_disconnect, receives_flushed, both_flags)
         expect_flushed(t, ep_recv_evd(t, line.loop.passive), line.loop.passive, 0, WORKS);
 }
 
+/* The receives have messages first, and then none. */
+static void expect_received_or_flushed(struct test *t, DAT_EP_HANDLE ep)
+{
+        size_t received = 0;
+
+        for (size_t i = 0; i < WORKS; i++) {
+                DAT_DTO_COMPLETION_STATUS status = expect_completion(t, ep_recv_evd(t, ep), ep, i);
+
+                if (status == DAT_DTO_SUCCESS && received == i)
+                        received++;
+                else
+                        expect_eq(status, DAT_DTO_ERR_FLUSHED);
+        }
+        record(t, "%zu of %d receives had a message", received, WORKS);
+        expect_empty(t, ep_recv_evd(t, ep));
+}
+
+/* Messages are under way in both directions when both ends disconnect. */
+FAMILY(ep_disconnect, both_at_work, both_flags)
+{
+        struct line line = line_either(t);
+        struct line back = turned(line);
+        DAT_EP_HANDLE eps[] = {line.loop.active, line.loop.passive};
+
+        for (int i = 0; i < 2; i++)
+                post_recvs(t, eps[i], buf_with(t, .length = line.in->length), 0, WORKS);
+        for (size_t i = 0; i < WORKS; i++) {
+                must(post(&line, SENDS, i));
+                must(post(&back, SENDS, i));
+        }
+        end_by(t, eps[0], row->flags);
+        end_by(t, eps[1], row->flags);
+
+        expect_ended(t, eps[0]);
+        expect_ended_by_other(t, eps[1]);
+        for (int i = 0; i < 2; i++) {
+                (void)expect_broken_off(t, ep_request_evd(t, eps[i]), eps[i], WORKS);
+                expect_received_or_flushed(t, eps[i]);
+                expect_empty(t, ep_connect_evd(t, eps[i]));
+        }
+}
+
 FAMILY(ep_disconnect, requests_broken_off, works)
 {
         struct line line = line_either(t);
