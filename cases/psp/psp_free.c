@@ -236,6 +236,30 @@ FAMILY(psp_free, evd_afterwards, histories)
                 expect_message(t, loop.active, loop.passive);
 }
 
+/* Both makers of EPs, where the provider has them. */
+FAMILY(psp_free, waiter_of_evd, makers)
+{
+        struct loop loop = loop_new(t);
+        struct loop next = {.requests = loop.requests, .active = ep_with(t)};
+        struct waiter *waiter;
+        struct woken woken;
+
+        loop.psp = loop_listen(t, loop.requests, row->flags, &loop.qual);
+        waiter = wait_on_evd(t, loop.requests, DAT_TIMEOUT_INFINITE, 1);
+        must_wait(waiter);
+        free_now(t, loop.psp);
+        expect_asleep(waiter);
+
+        next.psp = loop_listen(t, loop.requests, row->flags, &next.qual);
+        loop_connect(t, next.active, next.qual);
+        woken = expect_awake(waiter);
+        expect(woken.ret, DAT_SUCCESS);
+        expect_eq(woken.event.event_number, DAT_CONNECTION_REQUEST_EVENT);
+        expect_that(woken.event.event_data.cr_arrival_event_data.sp_handle.psp_handle == next.psp,
+                    "the request names another PSP");
+        expect_rejected(t, woken.event.event_data.cr_arrival_event_data.cr_handle, &next);
+}
+
 CASE(psp_free, often, ROUNDS_DEADLINE)
 {
         DAT_EVD_HANDLE evd = request_evd(t);
