@@ -209,21 +209,25 @@ CASE(cno_create, agent_called)
 /* The EVD gets its CNO when the next event is the one of the row. */
 FAMILY(cno_create, agent_called_by, event_kinds)
 {
-        struct agent *agent = agent_new(t);
-        DAT_CNO_HANDLE cno = created(t, ia(t), agent);
-        struct brought brought = {.evd = evd_with(t, .qlen = SE_QLEN, .flags = row->flags)};
-        DAT_EVENT event;
+        EACH_MAKING(kind, row)
+        {
+                struct agent *agent = agent_new(t);
+                DAT_CNO_HANDLE cno = created(t, ia(t), agent);
+                struct brought brought = {.evd =
+                                              evd_with(t, .qlen = SE_QLEN, .flags = kind->flags)};
+                DAT_EVENT event;
 
-        make_ready(t, row, &brought, DAT_HANDLE_NULL);
-        must(dat_evd_enable(brought.evd));
-        must(dat_evd_modify_cno(brought.evd, cno));
-        expect_uncalled(t, agent);
-        row->bring(t, &brought);
+                make_ready(t, kind, &brought, DAT_HANDLE_NULL);
+                must(dat_evd_enable(brought.evd));
+                must(dat_evd_modify_cno(brought.evd, cno));
+                expect_uncalled(t, agent);
+                kind->bring(t, &brought);
 
-        expect_called(t, agent, brought.evd);
-        expect_uncalled(t, agent);
-        event = expect_dequeued(t, brought.evd);
-        expect_brought(t, row, &brought, &event);
+                expect_called(t, agent, brought.evd);
+                expect_uncalled(t, agent);
+                event = expect_dequeued(t, brought.evd);
+                expect_brought(t, kind, &brought, &event);
+        }
 }
 
 CASE(cno_create, agent_called_by_evd_of_later)

@@ -67,27 +67,33 @@ static struct brought feeding_kind(struct test *t, const struct event_kind *kind
 
 FAMILY(cno_wait, wakes, event_kinds)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        struct brought brought = feeding_kind(t, row, cno);
-        struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
+        EACH_MAKING(kind, row)
+        {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct brought brought = feeding_kind(t, kind, cno);
+                struct waiter *waiter = wait_on_cno(t, cno, DAT_TIMEOUT_INFINITE);
 
-        expect_wait(waiter);
-        row->bring(t, &brought);
+                expect_wait(waiter);
+                kind->bring(t, &brought);
 
-        expect_told(t, waiter, brought.evd);
-        expect_event(brought.evd, row->number);
+                expect_told(t, waiter, brought.evd);
+                expect_event(brought.evd, kind->number);
+        }
 }
 
 FAMILY(cno_wait, kept_trigger, event_kinds)
 {
-        DAT_CNO_HANDLE cno = cno_new(t);
-        struct brought brought = feeding_kind(t, row, cno);
+        EACH_MAKING(kind, row)
+        {
+                DAT_CNO_HANDLE cno = cno_new(t);
+                struct brought brought = feeding_kind(t, kind, cno);
 
-        row->bring(t, &brought);
-        settle(t);
+                kind->bring(t, &brought);
+                settle(t);
 
-        expect_notified(t, cno, brought.evd);
-        expect_event(brought.evd, row->number);
+                expect_notified(t, cno, brought.evd);
+                expect_event(brought.evd, kind->number);
+        }
 }
 
 CASE(cno_wait, sleeps_until_notified)

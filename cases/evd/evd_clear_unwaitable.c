@@ -82,14 +82,27 @@ CASE(evd_clear_unwaitable, gives_what_came_before)
 
 CASE(evd_clear_unwaitable, this_evd_alone)
 {
-        DAT_EVD_HANDLE older = evd_in(t, unwaitable, DAT_HANDLE_NULL);
-        DAT_EVD_HANDLE evd = evd_in(t, unwaitable, DAT_HANDLE_NULL);
-        DAT_EVD_HANDLE newer = evd_in(t, unwaitable, DAT_HANDLE_NULL);
+        EACH_SOURCE (kind) {
+                struct source older = source_in(t, kind, unwaitable, DAT_HANDLE_NULL);
+                struct source source = source_in(t, kind, unwaitable, DAT_HANDLE_NULL);
+                struct source newer = source_in(t, kind, unwaitable, DAT_HANDLE_NULL);
+                const struct source *others[] = {&older, &newer};
 
-        expect(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+                for (int i = 0; i < 2; i++)
+                        source_bring(t, others[i], 0, 2);
+                settle(t);
+                expect(dat_evd_clear_unwaitable(source.evd), DAT_SUCCESS);
 
-        expect_state(t, older, unwaitable, DAT_HANDLE_NULL);
-        expect_state(t, newer, unwaitable, DAT_HANDLE_NULL);
+                for (int i = 0; i < 2; i++) {
+                        DAT_EVENT event;
+                        DAT_COUNT more;
+
+                        expect(dat_evd_wait(others[i]->evd, 0, 1, &event, &more),
+                               DAT_INVALID_STATE);
+                        expect_source_events(t, others[i], 0, 2);
+                        expect_source_state(t, others[i], unwaitable, DAT_HANDLE_NULL);
+                }
+        }
 }
 
 CASE(evd_clear_unwaitable, keeps_direct_waiter)

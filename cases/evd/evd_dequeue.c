@@ -10,7 +10,8 @@
 #include <sched.h>
 #include <string.h>
 
-#define VAIN_US 20000 /* of a wait that is to time out */
+#define VAIN_US     20000 /* of a wait that is to time out */
+#define MOST_PLACES 64
 
 static const struct evd_state plain = {.enabled = true, .waitable = true};
 
@@ -20,11 +21,14 @@ static const struct evd_state plain = {.enabled = true, .waitable = true};
 
 FAMILY(evd_dequeue, event, event_kinds)
 {
-        struct brought brought = bring(t, row);
-        DAT_EVENT event = expect_dequeued(t, brought.evd);
+        EACH_MAKING(kind, row)
+        {
+                struct brought brought = bring(t, kind);
+                DAT_EVENT event = expect_dequeued(t, brought.evd);
 
-        expect_brought(t, row, &brought, &event);
-        expect_empty(t, brought.evd);
+                expect_brought(t, kind, &brought, &event);
+                expect_empty(t, brought.evd);
+        }
 }
 
 FAMILY(evd_dequeue, private_data_lasts, lasting_rows)
@@ -69,13 +73,81 @@ CASE(evd_dequeue, one_at_a_time)
 
 CASE(evd_dequeue, whole_queue)
 {
-        DAT_EVD_HANDLE evd = se_evd(t, DAT_HANDLE_NULL);
-        DAT_COUNT places = evd_param(t, evd).evd_qlen;
+        EACH_SOURCE (kind) {
+                struct source source = source_new(t, kind, DAT_HANDLE_NULL);
+                DAT_COUNT places = source.qlen;
 
-        post_ses(t, evd, 0, places);
+                /* A queue of completions may have more places than an EP has work for. */
+                if (kind->open && places > MOST_PLACES)
+                        places = MOST_PLACES;
+                source_fill(t, &source, 0, places);
 
-        expect_ses(t, evd, 0, places);
+                expect_source_events(t, &source, 0, places);
+                expect_empty(t, source.evd);
+                source_fill(t, &source, 0, 1);
+                expect_source_events(t, &source, 0, 1);
+                expect_empty(t, source.evd);
+        }
+}
+
+#define CONNECTIONS 4
+
+/* Every one of the EPs gets one event of this number, in whatever order. */
+static void expect_told_each(struct test *t, DAT_EVD_HANDLE evd, const struct loop *loops,
+                             DAT_EVENT_NUMBER number)
+{
+        unsigned int told = 0;
+
+        settle(t);
+        for (int i = 0; i < CONNECTIONS; i++) {
+                DAT_EVENT event = expect_dequeued(t, evd);
+
+                expect_eq(event.event_number, number);
+                for (int j = 0; j < CONNECTIONS; j++)
+                        if (event.event_data.connect_event_data.ep_handle == loops[j].active)
+                                told |= 1U << j;
+        }
+        expect_eq(told, (1U << CONNECTIONS) - 1);
         expect_empty(t, evd);
+}
+
+/* The requests arrive one after another, and their events are the first ones on that EVD. */
+static void expect_requests(struct test *t, DAT_EVD_HANDLE evd, struct loop *loops)
+{
+        for (int i = 0; i < CONNECTIONS; i++) {
+                loop_ask(t, &loops[i]);
+                settle(t);
+        }
+        for (int i = 0; i < CONNECTIONS; i++) {
+                DAT_EVENT event = expect_dequeued(t, evd);
+
+                expect_eq(event.event_number, DAT_CONNECTION_REQUEST_EVENT);
+                expect_eq(event.event_data.cr_arrival_event_data.conn_qual, loops[i].qual);
+                loops[i].request = event.event_data.cr_arrival_event_data.cr_handle;
+        }
+        expect_empty(t, evd);
+}
+
+CASE(evd_dequeue, full_of_connections)
+{
+        DAT_EVD_HANDLE requests = evd_with(t, .qlen = CONNECTIONS, .flags = DAT_EVD_CR_FLAG);
+        DAT_EVD_HANDLE evd = evd_with(t, .qlen = CONNECTIONS, .flags = DAT_EVD_CONNECTION_FLAG);
+        struct loop loops[CONNECTIONS];
+
+        for (int i = 0; i < CONNECTIONS; i++) {
+                loops[i] = loop_of(t, (struct ep_opts){.connect_evd = evd}, (struct ep_opts){0});
+                loops[i].requests = requests;
+        }
+        expect_requests(t, requests, loops);
+        for (int i = 0; i < CONNECTIONS; i++) {
+                must(dat_cr_accept(loops[i].request, loop_named(&loops[i]), 0, NULL));
+                must_event(ep_connect_evd(t, loops[i].passive), DAT_CONNECTION_EVENT_ESTABLISHED);
+                loop_close_rsp(t, &loops[i]);
+        }
+        expect_told_each(t, evd, loops, DAT_CONNECTION_EVENT_ESTABLISHED);
+        for (int i = 0; i < CONNECTIONS; i++)
+                must(dat_ep_disconnect(loops[i].passive, DAT_CLOSE_ABRUPT_FLAG));
+        expect_told_each(t, evd, loops, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 CASE(evd_dequeue, among_waits)

@@ -60,6 +60,8 @@ CASE(evd_disable, this_evd_alone)
                 expect_notified(t, cno, older.evd);
                 source_bring(t, &newer, 1, 1);
                 expect_notified(t, cno, newer.evd);
+                expect_source_events(t, &newer, 0, 2);
+                expect_source_events(t, &older, 0, 1);
         }
 }
 

@@ -46,8 +46,9 @@ const DAT_PROVIDER_ATTR *provider_attr(struct test *t);
 const DAT_IA_ATTR *ia_attr_if_told(struct test *t);
 const DAT_PROVIDER_ATTR *provider_attr_if_told(struct test *t);
 
-/* Whether ep_creator says that the provider makes the EPs of every PSP. */
+/* Whether ep_creator says that the provider makes the EPs of every PSP, or of those that ask so. */
 bool provider_makes_all_eps(struct test *t);
+bool provider_makes_some_eps(struct test *t);
 
 /* Flags of a PSP that the provider grants, where a case needs one of either kind. */
 DAT_PSP_FLAGS psp_flags_granted(struct test *t);
@@ -297,6 +298,12 @@ void fixture_quiet(struct test *t, const struct check_site *site, DAT_EVD_HANDLE
  * dat_evd_wait() where a probe got an answer from this one only, and the page is another one.
  */
 DAT_RETURN fixture_event_now(struct test *t, DAT_EVD_HANDLE evd, DAT_EVENT *event);
+
+/*
+ * For a loop that takes what is left: whether dat_evd_dequeue() gave an event. The case is BLOCKED
+ * by that call, or FAIL on its page, if more come in a row than any EVD of a case holds.
+ */
+bool event_left(struct test *t, DAT_EVD_HANDLE evd, DAT_EVENT *event);
 
 /*
  * Takes the async event that the last call may have raised about `handle` (a watermark already

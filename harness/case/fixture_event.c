@@ -16,6 +16,7 @@
 #define SHORT_WAIT_US   1000
 #define SHORTEST_GAP_NS UINT64_C(100000)
 #define LONGEST_GAP_NS  UINT64_C(10000000)
+#define MOST_LEFT       100000 /* events in a row: no case brings so many */
 
 const char *event_name(DAT_EVENT_NUMBER number, char *space, size_t size)
 {
@@ -128,6 +129,24 @@ DAT_RETURN fixture_event_now(struct test *t, DAT_EVD_HANDLE evd, DAT_EVENT *even
         const char *call;
 
         return take_now(t, evd, event, &call);
+}
+
+bool event_left(struct test *t, DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+        static DAT_EVD_HANDLE drained;
+        static unsigned int in_a_row;
+
+        if (evd != drained)
+                in_a_row = 0;
+        drained = evd;
+        if (!dat_is(dat_evd_dequeue(evd, event), DAT_SUCCESS)) {
+                in_a_row = 0;
+                return false;
+        }
+        if (++in_a_row > MOST_LEFT)
+                step_failed(t, STEP_SITE_(t), "dat_evd_dequeue", "DAT_QUEUE_EMPTY at last",
+                            "dat_evd_dequeue gave %d events, and then another one", MOST_LEFT);
+        return true;
 }
 
 /*

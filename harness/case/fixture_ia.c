@@ -138,6 +138,12 @@ bool provider_makes_all_eps(struct test *t)
         return (int)provider_attr_if_told(t)->ep_creator == DAT_PSP_CREATES_EP_ALWAYS;
 }
 
+bool provider_makes_some_eps(struct test *t)
+{
+        return (int)provider_attr_if_told(t)->ep_creator == DAT_PSP_CREATES_EP_IFASKED ||
+               provider_makes_all_eps(t);
+}
+
 DAT_PSP_FLAGS psp_flags_granted(struct test *t)
 {
         return provider_makes_all_eps(t) ? DAT_PSP_PROVIDER_FLAG : DAT_PSP_CONSUMER_FLAG;

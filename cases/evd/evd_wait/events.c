@@ -44,14 +44,18 @@ FAMILY(evd_wait, request_lasts, asked_rows)
 
 FAMILY(evd_wait, wakes, event_kinds)
 {
-        struct brought brought = {.evd = evd_with(t, .qlen = SE_QLEN, .flags = row->flags)};
-        struct waiter *waiter;
+        EACH_MAKING(kind, row)
+        {
+                struct brought brought = {.evd =
+                                              evd_with(t, .qlen = SE_QLEN, .flags = kind->flags)};
+                struct waiter *waiter;
 
-        make_ready(t, row, &brought, DAT_HANDLE_NULL);
-        waiter = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
-        expect_wait(waiter);
+                make_ready(t, kind, &brought, DAT_HANDLE_NULL);
+                waiter = wait_on_evd(t, brought.evd, DAT_TIMEOUT_INFINITE, 1);
+                expect_wait(waiter);
 
-        expect_woken(t, row, &brought, waiter);
+                expect_woken(t, kind, &brought, waiter);
+        }
 }
 
 CASE(evd_wait, within_structure)

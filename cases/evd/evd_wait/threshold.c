@@ -72,26 +72,29 @@ CASE(evd_wait, threshold_of_completions)
 
 CASE(evd_wait, threshold_of_requests)
 {
-        DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN, .flags = DAT_EVD_CR_FLAG);
-        struct loop loops[2];
-        struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 2);
-        struct woken woken;
+        static const struct event_kind request = {.bring = bring_request, .check = check_request};
 
-        expect_wait(waiter);
-        for (int i = 0; i < 2; i++) {
-                loops[i] = (struct loop){.requests = evd, .active = ep_with(t)};
-                loop_ask(t, &loops[i]);
-                if (i == 0)
-                        expect_asleep(waiter);
+        EACH_MAKING(kind, &request)
+        {
+                DAT_EVD_HANDLE evd = evd_with(t, .qlen = SE_QLEN, .flags = DAT_EVD_CR_FLAG);
+                struct brought brought[] = {{.evd = evd}, {.evd = evd}};
+                struct waiter *waiter = wait_on_evd(t, evd, DAT_TIMEOUT_INFINITE, 2);
+                struct woken woken;
+                DAT_EVENT event;
+
+                expect_wait(waiter);
+                kind->bring(t, &brought[0]);
+                expect_asleep(waiter);
+                kind->bring(t, &brought[1]);
+
+                woken = expect_awake(waiter);
+                expect(woken.ret, DAT_SUCCESS);
+                expect_eq(woken.more, 1);
+                kind->check(t, &brought[0], &woken.event);
+                event = expect_dequeued(t, evd);
+                kind->check(t, &brought[1], &event);
+                expect_empty(t, evd);
         }
-
-        woken = expect_awake(waiter);
-        expect(woken.ret, DAT_SUCCESS);
-        expect_eq(woken.event.event_data.cr_arrival_event_data.conn_qual, loops[0].qual);
-        expect_eq(woken.more, 1);
-        must(dat_cr_reject(woken.event.event_data.cr_arrival_event_data.cr_handle));
-        loop_take_request(t, &loops[1]);
-        must(dat_cr_reject(loops[1].request));
 }
 
 /* Two receives, and an event of another stream of the same EVD. */
@@ -146,6 +149,39 @@ static const struct no_threshold {
     {"least", INT_MIN},
 };
 
+/*
+ * The same on EVDs for requests and for connections, without an event and with one: nothing is
+ * taken. With `above`, zero stands for one more than the queue holds.
+ */
+static void expect_no_wait_for_connections(struct test *t, DAT_COUNT threshold, bool above)
+{
+        static const struct event_kind kinds[] = {
+            {NULL, DAT_CONNECTION_REQUEST_EVENT, DAT_EVD_CR_FLAG, bring_request, check_request,
+             NULL},
+            {NULL, DAT_CONNECTION_EVENT_ESTABLISHED, DAT_EVD_CONNECTION_FLAG,
+             bring_established_active, check_established_active, NULL},
+        };
+
+        for (int i = 0; i < 2; i++) {
+                struct brought brought = {
+                    .evd = evd_with(t, .qlen = SE_QLEN, .flags = kinds[i].flags)};
+                DAT_COUNT asked =
+                    above && !threshold ? evd_param(t, brought.evd).evd_qlen + 1 : threshold;
+                DAT_EVENT event;
+                DAT_COUNT more;
+
+                expect(waited(brought.evd, 0, asked, &event, &more), DAT_INVALID_PARAMETER);
+                expect(waited(brought.evd, 0, 1, &event, &more), DAT_TIMEOUT_EXPIRED);
+                kinds[i].bring(t, &brought);
+                settle(t);
+                expect(waited(brought.evd, event_timeout(t), asked, &event, &more),
+                       DAT_INVALID_PARAMETER);
+                event = expect_dequeued(t, brought.evd);
+                expect_brought(t, &kinds[i], &brought, &event);
+                expect_empty(t, brought.evd);
+        }
+}
+
 FAMILY(evd_wait, no_threshold, no_thresholds)
 {
         EACH_SOURCE (kind) {
@@ -153,6 +189,7 @@ FAMILY(evd_wait, no_threshold, no_thresholds)
 
                 expect_no_wait(t, &source, row->threshold);
         }
+        expect_no_wait_for_connections(t, row->threshold, false);
 }
 
 static const struct no_threshold above[] = {
@@ -169,6 +206,7 @@ FAMILY(evd_wait, threshold_above_length, above)
                                row->threshold ? row->threshold
                                               : evd_param(t, source.evd).evd_qlen + 1);
         }
+        expect_no_wait_for_connections(t, row->threshold, true);
 }
 
 CASE(evd_wait, threshold_of_grown_queue)

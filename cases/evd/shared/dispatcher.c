@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/evd/shared/dispatcher.h"
 
+#include "case/test.h"
+
 #include <string.h>
+
+#define MOST_NOTICES 1000 /* no case has so many EVDs */
 
 #define EACH_BYTE ((uintptr_t)-1 / 255) /* 0x01 in each byte */
 
@@ -104,19 +108,23 @@ void forget_notice(DAT_CNO_HANDLE cno)
         (void)dat_cno_wait(cno, 0, &named);
 }
 
-void forget_notices(DAT_CNO_HANDLE cno)
+void forget_notices(struct test *t, DAT_CNO_HANDLE cno)
 {
         DAT_EVD_HANDLE named = DAT_HANDLE_NULL;
+        int notices = 0;
 
         while (dat_is(dat_cno_wait(cno, 0, &named), DAT_SUCCESS))
-                ;
+                if (++notices > MOST_NOTICES)
+                        step_failed(t, STEP_SITE_(t), "dat_cno_wait", "DAT_QUEUE_EMPTY at last",
+                                    "dat_cno_wait told of %d events, and then of another one",
+                                    MOST_NOTICES);
 }
 
-void drain_evd(DAT_EVD_HANDLE evd)
+void drain_evd(struct test *t, DAT_EVD_HANDLE evd)
 {
         DAT_EVENT event;
 
-        while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS))
+        while (event_left(t, evd, &event))
                 ;
 }
 

@@ -37,15 +37,15 @@ void expect_no_notice(struct test *t, DAT_CNO_HANDLE cno);
 /* Takes a notification that the CNO may have. */
 void forget_notice(DAT_CNO_HANDLE cno);
 
-/* Takes all that it has. */
-void forget_notices(DAT_CNO_HANDLE cno);
+/* Takes all that it has. The case is BLOCKED by dat_cno_wait if that has no end. */
+void forget_notices(struct test *t, DAT_CNO_HANDLE cno);
 
 /* All fields of dat_evd_query, which is written over what no provider would leave so; else ERROR.
  */
 DAT_EVD_PARAM evd_param(struct test *t, DAT_EVD_HANDLE evd);
 
-/* Takes what the EVD has, whatever it is. */
-void drain_evd(DAT_EVD_HANDLE evd);
+/* Takes what the EVD has, whatever it is; see event_left(). */
+void drain_evd(struct test *t, DAT_EVD_HANDLE evd);
 
 /* The bits of a state that say whether it triggers its CNO, and whether it can be waited for. */
 #define EVD_ENABLING (DAT_EVD_STATE_ENABLED | DAT_EVD_STATE_DISABLED)

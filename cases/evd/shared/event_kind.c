@@ -117,6 +117,64 @@ void bring_request(struct test *t, struct brought *brought)
         brought->qual = loop.qual;
 }
 
+static void ask_at_point(struct test *t, struct brought *brought, DAT_HANDLE point,
+                         DAT_CONN_QUAL qual)
+{
+        loop_private_data(brought->private_data, OF_REQUEST);
+        brought->psp = point;
+        brought->qual = qual;
+        loop_connect(t, ep_with(t), qual);
+}
+
+static void bring_request_of_provider(struct test *t, struct brought *brought)
+{
+        DAT_CONN_QUAL qual;
+        DAT_PSP_HANDLE psp = loop_listen(t, brought->evd, DAT_PSP_PROVIDER_FLAG, &qual);
+
+        ask_at_point(t, brought, psp, qual);
+}
+
+static void bring_reserved_request(struct test *t, struct brought *brought)
+{
+        DAT_CONN_QUAL qual;
+        DAT_EP_HANDLE ep = ep_with(t);
+        DAT_RSP_HANDLE rsp = rsp_listen(t, ep, brought->evd, &qual);
+
+        disown(t, rsp);
+        adopt_rsp(t, rsp, ep, brought->evd);
+        ask_at_point(t, brought, rsp, qual);
+}
+
+static const struct event_kind requests_also[] = {
+    {
+        .id = "request_of_provider",
+        .number = DAT_CONNECTION_REQUEST_EVENT,
+        .flags = DAT_EVD_CR_FLAG,
+        .bring = bring_request_of_provider,
+        .check = check_request,
+    },
+    {
+        .id = "reserved_request",
+        .number = DAT_CONNECTION_REQUEST_EVENT,
+        .flags = DAT_EVD_CR_FLAG,
+        .bring = bring_reserved_request,
+        .check = check_request,
+    },
+};
+
+const struct event_kind *event_kind_also(struct test *t, const struct event_kind *kind)
+{
+        const struct event_kind *also = NULL;
+
+        if (kind->bring == bring_request)
+                also = &requests_also[!provider_makes_some_eps(t)];
+        else if (kind == &requests_also[0])
+                also = &requests_also[1];
+        if (also)
+                record(t, "the requests are those of %s", also->id);
+        return also;
+}
+
 void bring_established_active(struct test *t, struct brought *brought)
 {
         struct loop loop =

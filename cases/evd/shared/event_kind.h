@@ -164,6 +164,16 @@ static const struct event_kind event_kinds[] = {
 };
 
 /*
+ * The statement that follows is made for the kind, and for what else brings it: a connection
+ * request comes to a PSP for EPs of consumers, to one whose EPs the provider makes, if it has
+ * those, and to an RSP.
+ */
+#define EACH_MAKING(kind_, row_)                                 \
+        for (const struct event_kind *(kind_) = (row_); (kind_); \
+             (kind_) = event_kind_also(t, kind_))
+const struct event_kind *event_kind_also(struct test *t, const struct event_kind *kind);
+
+/*
  * What goes before an event of the kind, and reports to the same EVD, has been done: its own events
  * have been taken, and the CNO was told of them. Each `bring` needs its own.
  */
