@@ -320,7 +320,7 @@ static void ask_in_vain(struct test *t, struct stage *stage, enum vain how)
                 expect_stage_heard(t, stage);
                 must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
                 settle_briefly(t);
-                while (dat_is(dat_evd_dequeue(ep_connect_evd(t, ep), &event), DAT_SUCCESS))
+                while (event_left(t, ep_connect_evd(t, ep), &event))
                         ;
                 break;
         case LEFT:

@@ -146,11 +146,11 @@ FAMILY(ep_reset, connects_again, ways)
         DAT_EVENT event;
 
         row->make(t, &loop);
-        while (dat_is(dat_evd_dequeue(ep_connect_evd(t, loop.active), &event), DAT_SUCCESS))
+        while (event_left(t, ep_connect_evd(t, loop.active), &event))
                 must_that(event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED,
                           "an EP that is Disconnected was told of a connection");
         expect_reset(t, loop.active);
-        drain_evd(ep_request_evd(t, loop.active));
+        drain_evd(t, ep_request_evd(t, loop.active));
 
         next = expect_joined(t, loop.active, ep_with(t));
         expect_messages(t, next.active, next.passive);
@@ -177,7 +177,7 @@ static void give_up(struct test *t, struct loop *loop)
 {
         loop_take_request(t, loop);
         must(dat_ep_disconnect(loop->active, DAT_CLOSE_ABRUPT_FLAG));
-        drain_evd(ep_connect_evd(t, loop->active));
+        drain_evd(t, ep_connect_evd(t, loop->active));
 }
 
 enum { REJECTED, OVER, GIVEN_UP, EARLY_ENDS };
@@ -336,8 +336,8 @@ CASE(ep_reset, room_again)
                 leave_in_traffic(t, &loop);
                 expect_reset(t, loop.active);
                 expect_reset(t, loop.passive);
-                drain_evd(ep_recv_evd(t, loop.passive));
-                drain_evd(ep_request_evd(t, loop.passive));
+                drain_evd(t, ep_recv_evd(t, loop.passive));
+                drain_evd(t, ep_request_evd(t, loop.passive));
         }
 }
 
@@ -437,8 +437,8 @@ CASE(ep_reset, broken)
         must_have_broken(t, loop.active);
         expect_reset(t, loop.passive);
         expect_reset(t, loop.active);
-        drain_evd(ep_recv_evd(t, loop.passive));
-        drain_evd(ep_request_evd(t, loop.active));
+        drain_evd(t, ep_recv_evd(t, loop.passive));
+        drain_evd(t, ep_request_evd(t, loop.active));
 
         expect_joined(t, loop.active, loop.passive);
         expect_messages(t, loop.active, loop.passive);
@@ -567,7 +567,7 @@ static void expect_remains(struct test *t, DAT_EVD_HANDLE evd, DAT_DTO_COMPLETIO
         uint64_t next = 1;
         DAT_EVENT event;
 
-        while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS)) {
+        while (event_left(t, evd, &event)) {
                 const DAT_DTO_COMPLETION_EVENT_DATA *data =
                     &event.event_data.dto_completion_event_data;
 

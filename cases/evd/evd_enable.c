@@ -48,13 +48,16 @@ CASE(evd_enable, this_evd_alone)
                 struct source source = source_in(t, kind, disabled, cno);
                 struct source newer = source_in(t, kind, disabled, cno);
 
+                source_fill(t, &newer, 0, 2);
                 expect(dat_evd_enable(source.evd), DAT_SUCCESS);
 
                 source_bring(t, &older, 0, 1);
-                source_bring(t, &newer, 0, 1);
+                source_bring(t, &newer, 2, 1);
                 expect_no_notice(t, cno);
                 source_bring(t, &source, 0, 1);
                 expect_notified(t, cno, source.evd);
+                expect_source_events(t, &newer, 0, 3);
+                expect_source_events(t, &older, 0, 1);
         }
 }
 
@@ -68,7 +71,7 @@ CASE(evd_enable, keeps_events)
                 source_fill(t, &source, 0, SE_QLEN - 1);
                 expect(dat_evd_enable(source.evd), DAT_SUCCESS);
                 settle(t);
-                forget_notices(cno);
+                forget_notices(t, cno);
                 source_bring(t, &source, SE_QLEN - 1, 1);
 
                 expect_notified(t, cno, source.evd);
@@ -88,7 +91,7 @@ CASE(evd_enable, enabled_notifies_nothing)
 
                 source_fill(t, &source, 1, 2);
                 (void)calls_seen(t, agent);
-                forget_notices(cno);
+                forget_notices(t, cno);
                 expect(dat_evd_enable(source.evd), DAT_SUCCESS);
 
                 expect_no_notice(t, cno);

@@ -182,7 +182,7 @@ CASE(evd_modify_cno, keeps_events)
                         source_fill(t, &source, 0, SE_QLEN / 2);
                         expect(dat_evd_modify_cno(source.evd, cnos[i]), DAT_SUCCESS);
                         if (cnos[i])
-                                forget_notices(cnos[i]);
+                                forget_notices(t, cnos[i]);
                         source_fill(t, &source, SE_QLEN / 2, SE_QLEN / 2);
 
                         if (cnos[i])

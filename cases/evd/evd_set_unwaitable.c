@@ -75,7 +75,7 @@ static void expect_waiter_woken(struct test *t, const struct source_kind *kind,
         waiter = wait_on_evd(t, source.evd, row->timeout, row->threshold);
         must_wait(waiter);
         (void)calls_seen(t, agent);
-        forget_notices(cno);
+        forget_notices(t, cno);
         expect(dat_evd_set_unwaitable(source.evd), DAT_SUCCESS);
 
         expect(expect_awake(waiter).ret, DAT_INVALID_STATE);

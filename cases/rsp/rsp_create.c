@@ -496,7 +496,7 @@ static int refused_of(struct test *t, DAT_EVD_HANDLE connect, int count)
         DAT_EVENT event;
 
         for (int look = 0; look < LOOKS && count > 0; look++) {
-                while (dat_is(dat_evd_dequeue(connect, &event), DAT_SUCCESS)) {
+                while (event_left(t, connect, &event)) {
                         expect_eq(event.event_number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
                         count--;
                 }

@@ -187,7 +187,7 @@ CASE(ep_create, after_freed_ones)
                 release(t, loop.passive);
                 must_have_ended(t, loop.active);
                 release(t, loop.active);
-                drain_evd(with.connect_evd);
+                drain_evd(t, with.connect_evd);
         }
         expect_untouched(&left);
 }

@@ -23,7 +23,7 @@ static void expect_remains(struct test *t, DAT_EVD_HANDLE evd, DAT_EP_HANDLE gon
         uint64_t next = 0;
         DAT_EVENT event;
 
-        while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS)) {
+        while (event_left(t, evd, &event)) {
                 const DAT_DTO_COMPLETION_EVENT_DATA *data =
                     &event.event_data.dto_completion_event_data;
 
@@ -243,7 +243,7 @@ CASE(ep_free, tells_nothing_more)
 
         loop_join_either(t, &loop);
         free_now(t, loop.active);
-        while (dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS))
+        while (event_left(t, evd, &event))
                 ;
 
         expect_end_told(t, next_number(t, ep_connect_evd(t, loop.passive)));
@@ -294,7 +294,7 @@ FAMILY(ep_free, tells_nothing_of_request, request_ends)
         if (!brief)
                 loop_take_request(t, &loop);
         free_now(t, loop.active);
-        drain_evd(evd);
+        drain_evd(t, evd);
 
         if (row->how == ACCEPTED) {
                 if (dat_is(dat_cr_accept(loop.request, loop_named(&loop), 0, NULL), DAT_SUCCESS))

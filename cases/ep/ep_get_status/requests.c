@@ -171,11 +171,11 @@ struct row_of_requests {
         int reaped;
 };
 
-static void reap_present(struct row_of_requests *row, DAT_EVD_HANDLE evd)
+static void reap_present(struct test *t, struct row_of_requests *row, DAT_EVD_HANDLE evd)
 {
         DAT_EVENT event;
 
-        while (row->reaped < IN_A_ROW && dat_is(dat_evd_dequeue(evd, &event), DAT_SUCCESS))
+        while (row->reaped < IN_A_ROW && event_left(t, evd, &event))
                 row->reaped++;
 }
 
@@ -185,11 +185,11 @@ static bool told_under_way(struct test *t, struct row_of_requests *row)
         DAT_EVD_HANDLE evd = ep_request_evd(t, row->loop.active);
 
         row->status = status_of(t, row->loop.active);
-        reap_present(row, evd);
+        reap_present(t, row, evd);
         if (row->reaped == IN_A_ROW)
                 return false;
         status_of(t, row->loop.active);
-        reap_present(row, evd);
+        reap_present(t, row, evd);
         return row->reaped < IN_A_ROW;
 }
 
@@ -445,7 +445,7 @@ CASE(ep_get_status, after_reset)
                                 must_wait_for_flushed(t, evds[i]);
                 must(dat_ep_reset(loop.active));
                 for (int i = 0; i < 2; i++)
-                        drain_evd(evds[i]);
+                        drain_evd(t, evds[i]);
                 expect_idle(t, loop.active, DAT_TRUE, DAT_TRUE);
                 ep_get_status_post_recvs(t, loop.active, 1);
 

@@ -146,7 +146,7 @@ CASE(ep_post_send, after_break)
         for (size_t i = 0; i < 2; i++) {
                 DAT_EVD_HANDLE evd = ep_request_evd(t, ends[i]);
 
-                drain_evd(evd);
+                drain_evd(t, evd);
                 expect(send_vector(ends[i], &from, 3, PLAIN), DAT_SUCCESS);
                 expect_completion(evd, .ep = ends[i], .cookie = 3, .status = DAT_DTO_ERR_FLUSHED);
                 expect_empty(t, evd);

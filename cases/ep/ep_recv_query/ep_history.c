@@ -250,7 +250,7 @@ static DAT_COUNT had_failure(struct test *t, struct own *own)
         peer_send(own->end, .length = MESSAGE + 1);
         must_event(own->evd, DAT_DTO_COMPLETION_EVENT);
         settle(t);
-        while (dat_is(dat_evd_dequeue(own->evd, &event), DAT_SUCCESS))
+        while (event_left(t, own->evd, &event))
                 left--;
         return left;
 }
@@ -444,7 +444,7 @@ static DAT_COUNT not_flushed(struct test *t, const struct own *own)
         DAT_EVENT event;
 
         settle(t);
-        while (dat_is(dat_evd_dequeue(own->evd, &event), DAT_SUCCESS))
+        while (event_left(t, own->evd, &event))
                 left--;
         return left;
 }

@@ -132,7 +132,7 @@ CASE(ep_recv_query, after_reset)
 
                 own_post(t, &own, 2);
                 expect_left(t, own.ep, 2);
-                drain_evd(own.evd);
+                drain_evd(t, own.evd);
                 expect_left(t, own.ep, 2);
         }
 }

@@ -82,7 +82,7 @@ FAMILY(evd_wait, cno_after_time_out, too_few)
                 DAT_COUNT more;
 
                 source_fill(t, &source, 0, row->queued);
-                forget_notices(cno);
+                forget_notices(t, cno);
                 expect(waited(source.evd, 1000, row->threshold, &event, &more),
                        DAT_TIMEOUT_EXPIRED);
 

@@ -94,7 +94,7 @@ CASE(evd_wait, time_out_among_events)
                 expect_that(woken.more >= in_time && woken.more <= (int)brought,
                             "nmore is %d; %d to %u events had come", woken.more, in_time, brought);
                 settle(t);
-                forget_notices(cno);
+                forget_notices(t, cno);
                 source_bring(t, &source, brought, 1);
                 expect_notified(t, cno, source.evd);
                 expect_source_events(t, &source, 0, (int)brought + 1);

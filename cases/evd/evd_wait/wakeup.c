@@ -170,7 +170,7 @@ FAMILY(evd_wait, in_state, evd_states)
                         expect_source_events(t, &source, 1, 1);
                 }
                 if (cno)
-                        forget_notices(cno);
+                        forget_notices(t, cno);
                 expect_source_state(t, &source, row->state, cno);
         }
 }

@@ -555,7 +555,7 @@ int reap_disconnected(struct test *t, struct queue *queue, struct flow *flow)
         DAT_EVENT event;
 
         settle(t);
-        while (dat_is(dat_evd_dequeue(flow->evd, &event), DAT_SUCCESS)) {
+        while (event_left(t, flow->evd, &event)) {
                 DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
                 uint64_t slot = dto->user_cookie.as_64 ^ queue->cookie_bits;
 

@@ -241,7 +241,7 @@ CASE(srq_post_recv, room_after_ep_freed)
         flow_break(t, &flow);
         release(t, flow.ep);
         settle(t);
-        drain_evd(flow.evd);
+        drain_evd(t, flow.evd);
 
         expect_room(t, &queue, size);
 }

@@ -389,7 +389,7 @@ CASE(srq_query, available_after_disconnect)
                 expect_messages(t, &queue, &flow, 2);
                 settle(t);
                 /* What is flushed the EP had taken (SRQ-26). */
-                while (dat_is(dat_evd_dequeue(flow.evd, &event), DAT_SUCCESS))
+                while (event_left(t, flow.evd, &event))
                         left--;
 
                 expect_count(t, available(t, queue.srq), left);
@@ -534,11 +534,11 @@ static struct past had_empty_message(struct test *t)
 }
 
 /* Reaps what an EP that has no connection any more had failed or flushed. */
-static void reap_rest(struct past *past)
+static void reap_rest(struct test *t, struct past *past)
 {
         DAT_EVENT event;
 
-        while (dat_is(dat_evd_dequeue(past->flows[0].evd, &event), DAT_SUCCESS))
+        while (event_left(t, past->flows[0].evd, &event))
                 past->left--;
 }
 
@@ -551,7 +551,7 @@ static struct past had_failure(struct test *t)
         must_event(past.flows[0].evd, DAT_DTO_COMPLETION_EVENT);
         past.left = 2;
         settle(t);
-        reap_rest(&past);
+        reap_rest(t, &past);
         return past;
 }
 
@@ -564,7 +564,7 @@ static struct past had_reset(struct test *t)
         flow_break(t, &past.flows[0]);
         settle(t);
         past.left = 3;
-        reap_rest(&past);
+        reap_rest(t, &past);
         must(dat_ep_reset(past.flows[0].ep));
         return past;
 }
@@ -606,7 +606,7 @@ static struct past had_ep_freed(struct test *t)
         flow_break(t, &past.flows[0]);
         settle(t);
         past.left = 4;
-        reap_rest(&past);
+        reap_rest(t, &past);
         release(t, past.flows[0].ep);
         past.flows[0] = past.flows[--past.flow_count];
         return past;
@@ -738,7 +738,7 @@ static struct past had_graceful_end(struct test *t)
         must_event(ep_connect_evd(t, past.flows[0].ep), DAT_CONNECTION_EVENT_DISCONNECTED);
         settle(t);
         past.left = 3;
-        reap_rest(&past);
+        reap_rest(t, &past);
         return past;
 }
 
@@ -811,7 +811,7 @@ static struct past had_failed_request(struct test *t)
         must_end_after_failure(t, &past.flows[0]);
         settle(t);
         past.left = 3;
-        reap_rest(&past);
+        reap_rest(t, &past);
         return past;
 }
 
@@ -872,7 +872,7 @@ CASE(srq_query, outstanding_after_unreaped_ep_freed)
         flow_break(t, &past.flows[0]);
         release(t, past.flows[0].ep);
         settle(t);
-        reap_rest(&past);
+        reap_rest(t, &past);
 
         expect_count(t, outstanding(t, past.queue.srq), 0);
         expect_posts(t, &past.queue, 4);

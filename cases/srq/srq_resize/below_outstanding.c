@@ -295,7 +295,7 @@ static DAT_COUNT reap_failed(struct test *t, const struct flow *flow)
                 must_that(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS,
                           "a receive held more than it can");
                 failed++;
-        } while (dat_is(dat_evd_dequeue(flow->evd, &event), DAT_SUCCESS));
+        } while (event_left(t, flow->evd, &event));
         return failed;
 }
 
@@ -360,7 +360,7 @@ CASE(srq_resize, after_ep_freed)
         flow_break(t, &flow);
         release(t, flow.ep);
         settle(t);
-        drain_evd(flow.evd);
+        drain_evd(t, flow.evd);
 
         expect_granted(t, queue.srq, 2);
 }
