@@ -11,7 +11,7 @@
 #include "cases/shared/usage.h"
 
 #define ROUNDS_PARTS    8
-#define ROUNDS_DEADLINE DEADLINE_MS(20000) /* of the case; the rounds take half of it at most */
+#define ROUNDS_DEADLINE DEADLINE_MS(60000) /* of the case; the rounds take half of it at most */
 
 /*
  *	CASE(evd_free, often, ROUNDS_DEADLINE)

@@ -205,6 +205,23 @@ FAMILY(evd_wait, threshold_of_shared_evd, sharings)
         }
 }
 
+/* A wait for two of them gives the first, and tells of the other. */
+static void expect_two_async_events(struct test *t)
+{
+        struct armed armed[] = {async_to_come(t), async_to_come(t)};
+        DAT_EVENT event;
+        DAT_COUNT more;
+
+        async_comes(t, &armed[0]);
+        settle(t);
+        async_comes(t, &armed[1]);
+        for (int i = 0; i < 2; i++) {
+                expect(waited(async_evd(t), event_timeout(t), 2 - i, &event, &more), DAT_SUCCESS);
+                expect_async_about(&event, armed[i].queue.srq);
+                expect_eq(more, 1 - i);
+        }
+}
+
 CASE(evd_wait, async_event)
 {
         struct armed armed = async_to_come(t);
@@ -226,6 +243,7 @@ CASE(evd_wait, async_event)
         expect_async_about(&woken.event, armed.queue.srq);
         expect_that(woken.event.evd_handle == async_evd(t), "the event names another EVD");
         expect_eq(woken.more, 0);
+        expect_two_async_events(t);
 }
 
 /* No event is taken before the connection has ended. */
