@@ -510,10 +510,12 @@ FAMILY(cr_handoff, often, request_kinds)
             request_at(t, psp_maker(t)),
             request_at(t, row->maker == MADE_BY_PROVIDER ? MADE_BY_PROVIDER : psp_maker(t))};
         struct request request = requested_known(t, row->maker);
+        DAT_PORT_QUAL port = told_of(t, request.cr).remote_port_qual;
 
         for (int i = 0; i < TIMES; i++)
                 request = handed(t, &request, &points[i % 2]);
 
+        expect_eq(told_of(t, request.cr).remote_port_qual, port);
         expect_cr_kept(t, &request);
         expect_cr_accepted(t, &request);
 }
