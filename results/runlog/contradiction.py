@@ -89,9 +89,10 @@ def _against(record: Mapping[str, Any]) -> Iterator[str]:
         elif _held(check) is False:
             wanted = " or ".join(check["expected"])
             yield f"{_place(check)} did not hold: expected {wanted}, saw {check['seen']}"
-    for call in calls:
-        # A waiter that teardown could not wake is named there.
-        if call.get("unfinished") and not call.get("teardown") and not record.get("teardown"):
+    # A waiter that teardown could not wake is named there, or told of as left.
+    for call in () if record.get("teardown") else calls:
+        left = record.get("leaks") and call.get("thread", 1) != 1
+        if call.get("unfinished") and not call.get("teardown") and not left:
             yield f"{call.get('call')} did not return"
     crash = record.get("crash")
     if crash and not crash.get("teardown") and crash.get("who", "case") == "case":
