@@ -67,8 +67,9 @@ INNER = {
     "agent": "DAT_OS_WAIT_PROXY_AGENT",
     "lmr_triplet": "DAT_LMR_TRIPLET",
     "region_desc": "DAT_REGION_DESCRIPTION",
+    "for_shared_memory": "DAT_SHARED_MEMORY",
 }
-POINTERS = ("_HANDLE", "*", "_PTR", "_PVOID", "_FUNC")
+POINTERS = ("_HANDLE", "*", "_PTR", "_PVOID", "_FUNC", "_LMR_COOKIE")
 
 # What else a name may be.
 WORDS = {

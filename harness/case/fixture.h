@@ -94,15 +94,23 @@ struct buf {
         size_t length;       /* usable bytes */
         size_t beyond;       /* as an offset: the first byte behind what is registered */
         size_t before;       /* so many bytes before the first one are registered too */
+        char cookie[DAT_LMR_COOKIE_SIZE]; /* of DAT_MEM_TYPE_SHARED_VIRTUAL: of this memory alone */
 };
 struct buf_opts {
         DAT_IA_HANDLE ia;              /* ia(t) */
         size_t length;                 /* 4096 */
         DAT_PZ_HANDLE pz;              /* pz(t) */
         DAT_MEM_PRIV_FLAGS privileges; /* all local and remote ones */
+        DAT_MEM_TYPE type;             /* DAT_MEM_TYPE_VIRTUAL */
 };
 struct buf *buf_make(struct test *t, struct buf_opts opts);
 #define buf_with(t_, ...) buf_make((t_), (struct buf_opts){__VA_ARGS__})
+
+/*
+ * The types of memory in turn, by any number: for cases that have several LMRs. A type that the
+ * provider does not declare is DAT_MEM_TYPE_VIRTUAL instead.
+ */
+DAT_MEM_TYPE mem_type_in_turn(struct test *t, size_t number);
 
 /* A triplet for `length` bytes at `offset` of `buf`; no bound is checked. */
 DAT_LMR_TRIPLET triplet(const struct buf *buf, size_t offset, size_t length);

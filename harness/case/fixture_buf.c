@@ -72,16 +72,17 @@ static void fill_guard(unsigned char *from, const unsigned char *to)
         }
 }
 
-static struct buf *buf_map(struct test *t, size_t length)
+static struct buf *buf_map(struct test *t, size_t length, DAT_MEM_TYPE type)
 {
+        int sharing = type == DAT_MEM_TYPE_SHARED_VIRTUAL ? MAP_SHARED : MAP_PRIVATE;
         struct buf *buf = calloc(1, sizeof(*buf));
         unsigned char *start;
 
         if (!buf)
                 resource(t, "no memory for a buffer of %zu bytes", length);
         buf->length = length;
-        start = mmap(NULL, mapped_length(buf), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                     -1, 0);
+        start =
+            mmap(NULL, mapped_length(buf), PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS, -1, 0);
         if (start == MAP_FAILED)
                 resource(t, "no memory for a buffer of %zu bytes", length);
         buf->addr = start + PAGE;
@@ -141,21 +142,49 @@ static void note_registered(struct buf *buf, DAT_VADDR address, DAT_VLEN length)
 
 static const struct buf_ops ops = {.check = guards_whole, .unmap = buf_unmap};
 
-struct buf *buf_make(struct test *t, struct buf_opts opts)
+DAT_MEM_TYPE mem_type_in_turn(struct test *t, size_t number)
 {
-        struct buf *buf = buf_map(t, opts.length ? opts.length : BUF_LENGTH);
-        DAT_PZ_HANDLE zone = opts.pz ? opts.pz : pz(t);
-        DAT_MEM_PRIV_FLAGS privileges = opts.privileges ? opts.privileges : DAT_MEM_PRIV_ALL_FLAG;
-        DAT_REGION_DESCRIPTION region = {.for_va = buf->addr};
+        static const DAT_MEM_TYPE types[] = {DAT_MEM_TYPE_VIRTUAL, DAT_MEM_TYPE_LMR,
+                                             DAT_MEM_TYPE_SHARED_VIRTUAL};
+        unsigned int type = (unsigned int)types[number % (sizeof(types) / sizeof(types[0]))];
+        unsigned int declared = (unsigned int)provider_attr_if_told(t)->lmr_mem_types_supported;
+
+        return (declared & type) == type ? (DAT_MEM_TYPE)type : DAT_MEM_TYPE_VIRTUAL;
+}
+
+/* The LMR of the buffer, of what `region` describes. */
+static void register_buf(struct test *t, struct buf *buf, const struct buf_opts *opts,
+                         DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region)
+{
+        DAT_PZ_HANDLE zone = opts->pz ? opts->pz : pz(t);
+        DAT_MEM_PRIV_FLAGS privileges = opts->privileges ? opts->privileges : DAT_MEM_PRIV_ALL_FLAG;
         DAT_VLEN registered_length = 0;
         DAT_VADDR registered_address = 0;
-        struct object *object;
 
         arrange_one(LMR,
-                    dat_lmr_create(opts.ia ? opts.ia : t->ia, DAT_MEM_TYPE_VIRTUAL, region,
-                                   buf->length, zone, privileges, &buf->lmr, &buf->lmr_context,
-                                   &buf->rmr_context, &registered_length, &registered_address));
+                    dat_lmr_create(opts->ia ? opts->ia : t->ia, type, region, buf->length, zone,
+                                   privileges, &buf->lmr, &buf->lmr_context, &buf->rmr_context,
+                                   &registered_length, &registered_address));
         note_registered(buf, registered_address, registered_length);
+}
+
+struct buf *buf_make(struct test *t, struct buf_opts opts)
+{
+        struct buf *buf = buf_map(t, opts.length ? opts.length : BUF_LENGTH, opts.type);
+        DAT_REGION_DESCRIPTION region = {.for_va = buf->addr};
+        struct object *object;
+
+        if (opts.type == DAT_MEM_TYPE_LMR) {
+                register_buf(t, buf, &opts, DAT_MEM_TYPE_VIRTUAL, region);
+                object_add(t, OBJECT_LMR, buf->lmr);
+                region.for_lmr_handle = buf->lmr;
+        }
+        if (opts.type == DAT_MEM_TYPE_SHARED_VIRTUAL) {
+                snprintf(buf->cookie, sizeof(buf->cookie), "%p", (void *)buf->addr);
+                region.for_shared_memory = (DAT_SHARED_MEMORY){.virtual_address = buf->addr,
+                                                               .shared_memory_id = &buf->cookie};
+        }
+        register_buf(t, buf, &opts, opts.type, region);
         object = object_add(t, OBJECT_LMR, buf->lmr);
         object->buf = buf;
         object->buf_ops = &ops;

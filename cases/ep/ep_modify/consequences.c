@@ -12,10 +12,14 @@
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_modify.h"
 
-#define LONG     ((size_t)8192) /* longer than what an EP of few means may transfer */
-#define RECEIVES 4
-#define TIMES    20
-#define SEGMENTS 4 /* of an RDMA, at most */
+#include <string.h>
+
+#define LONG      ((size_t)8192) /* longer than what an EP of few means may transfer */
+#define RECEIVES  4
+#define TIMES     20
+#define SEGMENTS  4 /* of an RDMA, at most */
+#define UNWRITTEN 0x5a
+#define PLACES    8 /* of an SRQ */
 
 static DAT_RETURN post_recv(DAT_EP_HANDLE ep, const struct buf *buf)
 {
@@ -81,23 +85,38 @@ static void expect_protection_error(struct test *t, DAT_EVD_HANDLE evd)
         expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_LOCAL_PROTECTION);
 }
 
+static void expect_message(struct test *t, DAT_EP_HANDLE ep, const struct buf *buf,
+                           uint64_t sequence)
+{
+        expect_eq(expect_dto(ep_recv_evd(t, ep)).transfered_length, MESSAGE);
+        expect_that(message_holds(buf->addr, MESSAGE, sequence), "message %d came damaged",
+                    (int)sequence);
+}
+
 /* Either the receive that the new zone does not cover fails, or the zone stays (EP-19). */
 CASE(ep_modify, pz_with_posted_receive)
 {
         struct ep_change change = unconnected(t, EP_PARAM_pz_handle);
+        struct buf *buf = buf_with(t);
         DAT_RETURN ret;
 
-        must(post_recv(change.ep, buf_with(t)));
+        must(post_recv(change.ep, buf));
 
         ret = expect_may(ep_modify(&change), DAT_SUCCESS, DAT_INVALID_STATE, DAT_INVALID_PARAMETER);
         if (!dat_is(ret, DAT_SUCCESS)) {
                 expect_ep_kept(t, change.ep, &change.before, 0);
                 expect(dat_pz_free(change.asked.pz_handle), DAT_SUCCESS);
                 disown(t, change.asked.pz_handle);
+        }
+        memset(buf->addr, UNWRITTEN, MESSAGE);
+        peer_send(expect_connect(change.ep), .length = MESSAGE);
+        if (!dat_is(ret, DAT_SUCCESS)) {
+                expect_message(t, change.ep, buf, 0);
                 return;
         }
-        peer_send(expect_connect(change.ep), .length = MESSAGE);
         expect_protection_error(t, ep_recv_evd(t, change.ep));
+        for (size_t i = 0; i < MESSAGE; i++)
+                expect_that(buf->addr[i] == UNWRITTEN, "memory of the old PZ was written");
 }
 
 CASE(ep_modify, old_pz_covers_no_more)
@@ -748,14 +767,6 @@ static const struct ep_parameter_row beside_receives[] = {
     {"max_rdma_read_out", EP_PARAM_max_rdma_read_out},
 };
 
-static void expect_message(struct test *t, DAT_EP_HANDLE ep, const struct buf *buf,
-                           uint64_t sequence)
-{
-        expect_eq(expect_dto(ep_recv_evd(t, ep)).transfered_length, MESSAGE);
-        expect_that(message_holds(buf->addr, MESSAGE, sequence), "message %d came damaged",
-                    (int)sequence);
-}
-
 static void expect_flush(struct test *t, DAT_EVD_HANDLE evd)
 {
         DAT_EVENT event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
@@ -763,20 +774,52 @@ static void expect_flush(struct test *t, DAT_EVD_HANDLE evd)
         expect_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
 }
 
+/* The receives that the EP holds, where dat_ep_recv_query tells; else DAT_VALUE_UNKNOWN. */
+static DAT_COUNT receives_told(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_COUNT held = DAT_VALUE_UNKNOWN;
+        DAT_COUNT span;
+
+        if (provider_attr_if_told(t)->ep_recv_info_supported &&
+            !dat_is(dat_ep_recv_query(ep, &held, &span), DAT_SUCCESS))
+                return DAT_VALUE_UNKNOWN;
+        return held;
+}
+
+static void expect_receives(struct test *t, DAT_EP_HANDLE ep, DAT_COUNT wanted)
+{
+        DAT_COUNT held = receives_told(t, ep);
+
+        expect_that(held == wanted || held == DAT_VALUE_UNKNOWN,
+                    "the EP has %d receives after the change, where %d are to complete", held,
+                    wanted);
+}
+
 /* Of two receives the first gets a message, and the other one the end of the connection. */
 FAMILY(ep_modify, with_posted_receive, beside_receives)
 {
         struct ep_change change = unconnected(t, row->parameter);
+        DAT_EVD_HANDLE old = change.before.param.recv_evd_handle;
         struct buf *buf = buf_with(t);
+        bool told;
 
         must(post_recv(change.ep, buf));
         must(post_recv(change.ep, buf_with(t)));
+        told = receives_told(t, change.ep) == 2;
 
         expect_ep_change(t, &change);
+        if (told)
+                expect_receives(t, change.ep, 2);
         peer_send(expect_connect(change.ep), .length = MESSAGE);
         expect_message(t, change.ep, buf, 0);
+        if (told)
+                expect_receives(t, change.ep, 1);
         must(dat_ep_disconnect(change.ep, DAT_CLOSE_ABRUPT_FLAG));
         expect_flush(t, ep_recv_evd(t, change.ep));
+        if (told)
+                expect_receives(t, change.ep, 0);
+        if (row->parameter == EP_PARAM_recv_evd_handle)
+                expect_quiet(old);
 }
 
 /* An EP that was not changed has its receives flushed: else the change is not to blame. */
@@ -1296,7 +1339,7 @@ FAMILY(ep_modify, of_srq, beside_srq)
 {
         const struct ep_parameter *parameter = &ep_parameters[row->parameter];
         uint64_t made = ep_new_object(t, parameter);
-        DAT_SRQ_HANDLE srq = srq_with(t);
+        DAT_SRQ_HANDLE srq = srq_with(t, .max_recv_dtos = PLACES);
         struct buf *buf = buf_with(t);
         DAT_EP_ATTR few = ep_attr_few(t);
         DAT_EP_HANDLE ep = ep_with(t, .srq = srq, .attr = &few);
@@ -1310,11 +1353,17 @@ FAMILY(ep_modify, of_srq, beside_srq)
         end = expect_connect(ep);
         peer_send(end, .length = MESSAGE);
         if (row->parameter == EP_PARAM_recv_evd_handle) {
+                DAT_COUNT available;
+
                 peer_wait_sent(end);
                 settle(t);
-                expect_count(t, srq_param(t, srq).available_dto_count, 0);
+                available = srq_param(t, srq).available_dto_count;
+                expect_that(available == 0 || available == DAT_VALUE_UNKNOWN,
+                            "%d receives are available, and the only one has its message",
+                            available);
         }
         expect_message(t, ep, buf, 0);
+        expect_room(t, &(const struct queue){.srq = srq, .buf = buf, .length = MESSAGE}, PLACES);
         expect_ep_gives(t, ep, pz(t), end,
                         (struct load){row->parameter == EP_PARAM_max_request_dtos
                                           ? (size_t)change.wanted

@@ -166,7 +166,7 @@ CASE(ep_post_recv, segments_of_several_lmrs)
         struct buf *bufs[3];
 
         for (int i = 0; i < 3; i++) {
-                bufs[i] = buf_with(t, .length = MESSAGE);
+                bufs[i] = buf_with(t, .length = MESSAGE, .type = mem_type_in_turn(t, (size_t)i));
                 iov[i] = triplet(bufs[i], 0, MESSAGE);
         }
         vector_fill(t, &from, 1);

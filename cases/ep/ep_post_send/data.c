@@ -117,7 +117,7 @@ static void expect_of_several_lmrs(struct test *t, const struct loop *loop)
 
         message_fill(message, sizeof(message), 1);
         for (size_t i = 0; i < 3; i++) {
-                struct buf *buf = buf_with(t, .length = MESSAGE);
+                struct buf *buf = buf_with(t, .length = MESSAGE, .type = mem_type_in_turn(t, i));
 
                 memcpy(buf->addr, message + i * MESSAGE, MESSAGE);
                 iov[i] = triplet(buf, 0, MESSAGE);

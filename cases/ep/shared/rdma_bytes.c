@@ -105,7 +105,7 @@ void rdma_of_several_lmrs(struct test *t, const struct rdma_kind *kind)
         all.iov = rdma_iov(t, rdma.local.iov, SEGMENTS);
         message_fill(message, LENGTH, RDMA_MESSAGE);
         for (size_t i = 0; i < SEGMENTS; i++) {
-                parts[i] = vector_with(t, .length = each);
+                parts[i] = vector_with(t, .length = each, .buf.type = mem_type_in_turn(t, i));
                 all.iov[i] = parts[i].iov[0];
                 if (!kind->reads)
                         memcpy(vector_at(&parts[i]), message + i * each, each);

@@ -127,6 +127,18 @@ static const struct differing {
     {"last_byte", COOKIE_SIZE - 1},
 };
 
+/* What the LMR was made with, whole; a query of the LMR is what shows it. */
+static void expect_cookie(struct test *t, const struct region *region, const char *cookie)
+{
+        DAT_LMR_PARAM param = region_param(t, region->lmr);
+        const DAT_SHARED_MEMORY *told = &param.region_desc.for_shared_memory;
+
+        expect_that(told->virtual_address == region->addr, "the LMR is of another region");
+        expect_that(told->shared_memory_id != NULL, "the LMR has no cookie");
+        expect_that(memcmp(*told->shared_memory_id, cookie, COOKIE_SIZE) == 0,
+                    "the LMR's cookie is not the one that was given");
+}
+
 FAMILY(lmr_create, cookies_differ, differing)
 {
         struct wire wire = wire_in(t, pz(t));
@@ -139,8 +151,10 @@ FAMILY(lmr_create, cookies_differ, differing)
                     created_with(t, .type = DAT_MEM_TYPE_SHARED_VIRTUAL, .cookie = &cookies[i]);
 
         expect_two(t, &regions[0], &regions[1]);
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < 2; i++) {
+                expect_cookie(t, &regions[i], cookies[i]);
                 expect_used(t, &wire, &regions[i]);
+        }
         message_fill(regions[0].addr, REGION_PAGE, 21);
         message_fill(regions[1].addr, REGION_PAGE, 22);
         expect_moves_out(t, &wire, &regions[0], USE_SEND, 0, REGION_PAGE, 21);

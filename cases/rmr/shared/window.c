@@ -54,6 +54,28 @@ struct window window_beside(struct test *t, const struct window *window, DAT_PZ_
         return beside;
 }
 
+static void end_and_reset(struct test *t, DAT_EP_HANDLE ep)
+{
+        must_event(ep_connect_evd(t, ep), DAT_CONNECTION_EVENT_DISCONNECTED);
+        must(dat_ep_reset(ep));
+}
+
+void window_part(struct test *t, const struct window *window)
+{
+        must(dat_ep_disconnect(window->near, DAT_CLOSE_ABRUPT_FLAG));
+        end_and_reset(t, window->near);
+        end_and_reset(t, window->far);
+}
+
+void window_rejoin(struct test *t, const struct window *window)
+{
+        struct loop loop = {.active = window->near,
+                            .passive = window->far,
+                            .requests = evd_with(t, .flags = DAT_EVD_CR_FLAG)};
+
+        loop_join_either(t, &loop);
+}
+
 DAT_RMR_HANDLE rmr_in(struct test *t, DAT_PZ_HANDLE pz)
 {
         DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;

@@ -59,6 +59,13 @@ struct window window_for(struct test *t, enum way way);
 struct window window_beside(struct test *t, const struct window *window, DAT_PZ_HANDLE pz,
                             bool reads);
 
+/*
+ * The near EP ends the connection and is Unconnected again; and both EPs are connected again, the
+ * near one as it is by then.
+ */
+void window_part(struct test *t, const struct window *window);
+void window_rejoin(struct test *t, const struct window *window);
+
 /* An RMR of the zone, made and put on the case's list; one that cannot be made ends in ERROR. */
 DAT_RMR_HANDLE rmr_in(struct test *t, DAT_PZ_HANDLE pz);
 

@@ -104,7 +104,7 @@ CASE(srq_post_recv, segments_of_several_lmrs)
         unsigned char flat[SEGMENTS * 50];
 
         for (int i = 0; i < SEGMENTS; i++) {
-                bufs[i] = buf_with(t, .length = 50);
+                bufs[i] = buf_with(t, .length = 50, .type = mem_type_in_turn(t, (size_t)i));
                 iov[i] = triplet(bufs[i], 0, 50);
         }
         expect(dat_srq_post_recv(srq, SEGMENTS, iov, COOKIE), DAT_SUCCESS);
