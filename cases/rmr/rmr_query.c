@@ -349,6 +349,32 @@ static void free_others(struct test *t, struct window *window, struct known *kno
         disown(t, newer.rmr);
 }
 
+/* Two binds are under way at once; the second one is what the RMR has. */
+static void bind_twice_at_once(struct test *t, struct window *window, struct known *known)
+{
+        DAT_LMR_TRIPLET first = triplet(window->memory, 5, 6);
+        DAT_RMR_CONTEXT context;
+
+        must(dat_rmr_bind(known->rmr, &first, DAT_MEM_PRIV_REMOTE_READ_FLAG, window->near,
+                          (DAT_RMR_COOKIE){.as_64 = 1}, DAT_COMPLETION_DEFAULT_FLAG, &context));
+        rebind(t, window, known);
+        must_event(window->requests, DAT_RMR_BIND_COMPLETION_EVENT);
+}
+
+/* By another EP of the zone, to the same bytes. */
+static void bind_by_other_ep(struct test *t, struct window *window, struct known *known)
+{
+        struct window beside = window_beside(t, window, window->pz, false);
+
+        bind_known(t, &beside, known, known->param.lmr_triplet, REMOTE_PRIVILEGES);
+}
+
+/* The same bytes once more: the context alone is another one. */
+static void rebind_same(struct test *t, struct window *window, struct known *known)
+{
+        bind_known(t, window, known, known->param.lmr_triplet, known->param.mem_priv);
+}
+
 static const struct fate {
         const char *id;
         void (*meet)(struct test *t, struct window *window, struct known *known);
@@ -359,6 +385,9 @@ static const struct fate {
     {"refused_bind", bind_refused},
     {"use", use},
     {"others_freed", free_others},
+    {"bound_twice_at_once", bind_twice_at_once},
+    {"by_other_ep", bind_by_other_ep},
+    {"same_region", rebind_same},
 };
 
 FAMILY(rmr_query, after, fates)

@@ -2,6 +2,7 @@
 /* dat_ep_create_with_srq: the EVDs of the EP. */
 #include "cases/ep/ep_create_with_srq/fixtures.h"
 #include "cases/ep/shared/creation.h"
+#include "cases/shared/loop.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_create_with_srq.h"
 
@@ -304,6 +305,66 @@ CASE(ep_create_with_srq, all_streams_on_one_evd)
         expect_eq(expect_dto(with.recv_evd).user_cookie.as_64, 77);
         peer_disconnect(end, DAT_CLOSE_ABRUPT_FLAG);
         expect_event(with.recv_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/* Another stream that feeds the receive EVD, beside completions. */
+static const struct beside_stream {
+        const char *id;
+        DAT_EVD_FLAGS flag;
+} beside_streams[] = {
+    {"software", DAT_EVD_SOFTWARE_FLAG},
+    {"connection", DAT_EVD_CONNECTION_FLAG},
+    {"cr", DAT_EVD_CR_FLAG},
+};
+
+/* An event of the stream, after which one of its EP comes to the EVD. */
+static void bring_other_event(struct test *t, const struct beside_stream *row, DAT_EVD_HANDLE evd)
+{
+        DAT_EVENT software = {.event_number = DAT_SOFTWARE_EVENT};
+        struct loop loop;
+
+        if (row->flag == DAT_EVD_SOFTWARE_FLAG) {
+                software.event_data.software_event_data.pointer = evd;
+                must(dat_evd_post_se(evd, &software));
+        } else if (row->flag == DAT_EVD_CR_FLAG) {
+                loop = loop_of(t, (struct ep_opts){0}, (struct ep_opts){0});
+                loop.requests = evd;
+                loop_ask(t, &loop);
+                loop_take_request(t, &loop);
+                must(dat_cr_reject(loop.request));
+                must_event(ep_connect_evd(t, loop.active), DAT_CONNECTION_EVENT_PEER_REJECTED);
+        }
+}
+
+/* The EP's events and those of the other stream come, each whole and in its order. */
+FAMILY(ep_create_with_srq, recv_evd_of_two_streams, beside_streams)
+{
+        struct ep_creation with = ep_create_with_srq_arguments(t);
+        struct buf *buf = buf_with(t);
+        struct peer_ep *end;
+        DAT_EVENT event;
+
+        with.recv_evd = evd_with(t, .flags = DAT_EVD_DTO_FLAG | row->flag);
+        if (row->flag == DAT_EVD_CONNECTION_FLAG)
+                with.connect_evd = with.recv_evd;
+        end = expect_connect(ep_created(t, &with));
+        bring_other_event(t, row, with.recv_evd);
+        srq_post(t, with.srq, buf, MESSAGE, 3, 2);
+        for (uint64_t i = 0; i < 2; i++) {
+                peer_send(end, .length = MESSAGE, .first = i);
+                peer_wait_sent(end);
+                if (row->flag == DAT_EVD_SOFTWARE_FLAG && i == 0) {
+                        event = expect_event(with.recv_evd, DAT_SOFTWARE_EVENT);
+                        expect_that(event.event_data.software_event_data.pointer == with.recv_evd,
+                                    "the software event has another pointer");
+                }
+                expect_eq(expect_dto(with.recv_evd).user_cookie.as_64, 3 + i);
+                expect_that(message_holds(buf->addr + (3 + i) * MESSAGE, MESSAGE, i),
+                            "message %d came damaged", (int)i);
+        }
+        peer_disconnect(end, DAT_CLOSE_ABRUPT_FLAG);
+        expect_event(with.connect_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+        expect_quiet(with.recv_evd);
 }
 
 static const struct ep_signals signals[] = {

@@ -29,7 +29,10 @@ static bool arrives(struct test *t, DAT_EVD_HANDLE evd)
 static void compare_without_receive(struct test *t, int before)
 {
         struct queue queue = queue_made(t, 8);
+        struct queue other = queue_made(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct flow sibling = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct flow beside = flow_open(t, &other, DAT_HANDLE_NULL);
         DAT_EP_HANDLE plain = ep_with(t);
         struct peer_ep *end = peer_connect(peer(t), plain);
         DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
@@ -45,6 +48,8 @@ static void compare_without_receive(struct test *t, int before)
         flow_send(&flow, 1);
         peer_send(end, .length = MESSAGE);
         settle(t);
+        expect_posts(t, &other, 1);
+        expect_traffic(t, &other, &beside, 1);
         expect_posts(t, &queue, 1);
         (void)dat_ep_post_recv(plain, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 
@@ -55,6 +60,8 @@ static void compare_without_receive(struct test *t, int before)
                     by_srq ? "gets it" : "does not", by_plain ? "gets it" : "does not");
         if (by_srq && by_plain)
                 expect_eq(ep_state(t, flow.ep), ep_state(t, plain));
+        expect_posts(t, &queue, 1);
+        expect_traffic(t, &queue, &sibling, 1);
 }
 
 CASE(srq_create, no_receive)

@@ -194,11 +194,19 @@ CASE(srq_query, outstanding_reaped_by_waiter)
 CASE(srq_query, counts_while_message_waits)
 {
         struct queue queue = queue_with(t, 8);
+        struct queue other = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct flow sibling = flow_open(t, &queue, DAT_HANDLE_NULL);
+        struct flow beside = flow_open(t, &other, DAT_HANDLE_NULL);
         DAT_SRQ_PARAM param;
 
         flow_send(&flow, 1);
         settle(t);
+        queue_post(t, &other, 2);
+        flow_deliver(t, &beside, 2);
+        param = srq_query_queried(t, other.srq, DAT_SRQ_FIELD_ALL);
+        expect_count(t, param.available_dto_count, 0);
+        expect_count(t, param.outstanding_dto_count, 2);
         param = srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_ALL);
         expect_count(t, param.available_dto_count, 0);
         expect_count(t, param.outstanding_dto_count, 0);
@@ -209,7 +217,13 @@ CASE(srq_query, counts_while_message_waits)
         param = srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_ALL);
         expect_count(t, param.available_dto_count, 0);
         expect_count(t, param.outstanding_dto_count, 1);
+        queue_post(t, &queue, 1);
+        flow_deliver(t, &sibling, 1);
+        param = srq_query_queried(t, queue.srq, DAT_SRQ_FIELD_ALL);
+        expect_count(t, param.available_dto_count, 0);
+        expect_count(t, param.outstanding_dto_count, 2);
         expect_messages(t, &queue, &flow, 1);
+        expect_messages(t, &queue, &sibling, 1);
         expect_count(t, outstanding(t, queue.srq), 0);
 }
 

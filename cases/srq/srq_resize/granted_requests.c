@@ -3,6 +3,7 @@
 #include "case/limits.h"
 #include "cases/ep/shared/endpoint.h"
 #include "cases/ep/shared/high_marks.h"
+#include "cases/ep/shared/modify_table.h"
 #include "cases/srq/shared/queue.h"
 #include "cases/srq/srq_resize/fixtures.h"
 #include "clauses/srq_resize.h"
@@ -283,6 +284,100 @@ FAMILY(srq_resize, keeps_sends, changes)
                 expect_that(got.came && got.length == MESSAGE && got.holds,
                             "message %d did not come, or not whole", i);
         }
+}
+
+enum { RECV_SEEN = 1, SOFTWARE_SEEN = 2, WRITE_SEEN = 4, BIND_SEEN = 8, ALL_SEEN = 15 };
+
+/* One EVD that has a receive, a software event, an RDMA write and a bind, none of them reaped. */
+struct crowd {
+        struct flow flow;
+        DAT_RMR_HANDLE rmr;
+        DAT_RMR_CONTEXT context;
+};
+
+static void stand(struct test *t, struct queue *queue, struct crowd *crowd)
+{
+        DAT_EVD_FLAGS flags = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG | DAT_EVD_SOFTWARE_FLAG;
+        DAT_EVD_HANDLE evd = evd_with(t, .flags = flags);
+        DAT_EP_HANDLE ep = ep_with(t, .srq = queue->srq, .recv_evd = evd, .request_evd = evd);
+        DAT_LMR_TRIPLET segment = triplet(buf_with(t), 0, MESSAGE);
+        DAT_EVENT software = {.event_number = DAT_SOFTWARE_EVENT};
+        struct peer_memory memory;
+        DAT_RMR_TRIPLET remote;
+
+        crowd->flow = (struct flow){.ep = ep, .evd = evd, .length = queue->length};
+        crowd->flow.end = peer_connect(peer(t), ep);
+        memory = peer_expose(crowd->flow.end, MESSAGE);
+        remote = (DAT_RMR_TRIPLET){.rmr_context = memory.rmr_context,
+                                   .target_address = memory.address,
+                                   .segment_length = MESSAGE};
+        must(dat_rmr_create(pz(t), &crowd->rmr));
+        adopt(t, DAT_HANDLE_TYPE_RMR, crowd->rmr);
+        queue_post(t, queue, 2);
+        flow_deliver(t, &crowd->flow, 1);
+        software.event_data.software_event_data.pointer = queue;
+        must(dat_evd_post_se(evd, &software));
+        must(dat_ep_post_rdma_write(ep, 1, &segment, (DAT_DTO_COOKIE){.as_64 = WIDE_COOKIE(1)},
+                                    &remote, DAT_COMPLETION_DEFAULT_FLAG));
+        must(dat_rmr_bind(crowd->rmr, &segment, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep,
+                          (DAT_RMR_COOKIE){.as_64 = WIDE_COOKIE(2)}, DAT_COMPLETION_DEFAULT_FLAG,
+                          &crowd->context));
+}
+
+/* Each of them comes once, in whatever order. */
+static void expect_crowd(struct test *t, struct queue *queue, struct crowd *crowd)
+{
+        unsigned int seen = 0;
+
+        while (seen != ALL_SEEN) {
+                const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+                unsigned int which;
+                DAT_EVENT event;
+                DAT_COUNT more;
+
+                expect(dat_evd_wait(crowd->flow.evd, event_timeout(t), 1, &event, &more),
+                       DAT_SUCCESS);
+                dto = &event.event_data.dto_completion_event_data;
+                if (event.event_number == DAT_SOFTWARE_EVENT) {
+                        which = SOFTWARE_SEEN;
+                        expect_that(event.event_data.software_event_data.pointer == queue,
+                                    "the software event has another pointer");
+                } else if (event.event_number == DAT_RMR_BIND_COMPLETION_EVENT) {
+                        which = BIND_SEEN;
+                        expect_that(event.event_data.rmr_completion_event_data.rmr_handle ==
+                                        crowd->rmr,
+                                    "the bind is of another RMR");
+                        expect_eq(event.event_data.rmr_completion_event_data.user_cookie.as_64,
+                                  WIDE_COOKIE(2));
+                        expect_eq(event.event_data.rmr_completion_event_data.status,
+                                  DAT_RMR_BIND_SUCCESS);
+                } else {
+                        expect_eq(event.event_number, DAT_DTO_COMPLETION_EVENT);
+                        expect_eq(dto->status, DAT_DTO_SUCCESS);
+                        which = dto->user_cookie.as_64 == WIDE_COOKIE(1) ? WRITE_SEEN : RECV_SEEN;
+                        if (which == RECV_SEEN)
+                                check_message(t, queue, &crowd->flow, 1, dto);
+                }
+                expect_that(!(seen & which), "an event that came before comes again");
+                seen |= which;
+        }
+        expect_quiet(crowd->flow.evd);
+}
+
+FAMILY(srq_resize, keeps_other_events, changes)
+{
+        struct queue queue = queue_with(t, 16);
+        struct ep_snapshot before;
+        struct crowd crowd;
+
+        stand(t, &queue, &crowd);
+        before = ep_look(t, crowd.flow.ep);
+        expect(resize(t, queue.srq, row, 2), DAT_SUCCESS);
+
+        expect_ep_kept(t, crowd.flow.ep, &before, 0);
+        expect_eq(srq_param(t, queue.srq).srq_state, DAT_SRQ_STATE_OPERATIONAL);
+        expect_crowd(t, &queue, &crowd);
+        expect_traffic(t, &queue, &crowd.flow, 1);
 }
 
 /* What a receive may be made of is as it was. */
