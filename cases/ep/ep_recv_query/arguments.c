@@ -99,6 +99,15 @@ CASE(ep_recv_query, count_alone)
         expect_count(t, count, POSTS);
 }
 
+/* Whichever reading of an idle EP's span a provider has, it is the same beside a count (EP-15). */
+static void expect_same_span(struct test *t, DAT_EP_HANDLE ep, DAT_COUNT span)
+{
+        DAT_COUNT beside = recv_info(t, ep).span;
+
+        expect_that(span == beside || span == DAT_VALUE_UNKNOWN || beside == DAT_VALUE_UNKNOWN,
+                    "a span of %d alone, and of %d beside the count", span, beside);
+}
+
 CASE(ep_recv_query, span_alone)
 {
         struct own own = own_with(t, POSTS);
@@ -106,6 +115,7 @@ CASE(ep_recv_query, span_alone)
 
         expect(dat_ep_recv_query(own.ep, NULL, &span), DAT_SUCCESS);
         expect_idle_span(t, span, POSTS);
+        expect_same_span(t, own.ep, span);
 }
 
 static const struct alone {
@@ -146,10 +156,12 @@ FAMILY(ep_recv_query, alone_after_messages, alones)
 
         expect(dat_ep_recv_query(ep, row->span ? NULL : &seen, row->span ? &seen : NULL),
                DAT_SUCCESS);
-        if (row->span)
-                expect_idle_span(t, seen, left);
-        else
+        if (!row->span) {
                 expect_count(t, seen, left);
+                return;
+        }
+        expect_idle_span(t, seen, left);
+        expect_same_span(t, ep, seen);
 }
 
 static DAT_RETURN query_into_nothing(void *ep)

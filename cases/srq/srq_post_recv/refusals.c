@@ -223,11 +223,30 @@ FAMILY(srq_post_recv, refusal_keeps_others, refusals)
                 expect_served_elsewhere(t, &by, &flow);
 }
 
-/* One receive, of one segment, that is wrong in each way; those found late are posted (GEN-9). */
+/* Posts until a receive is refused for want of a place; returns how many were taken. */
+static int queue_fill_refused(struct test *t, struct queue *queue)
+{
+        DAT_LMR_TRIPLET segment = triplet(queue->buf, 0, queue->length);
+        DAT_COUNT places = srq_size(t, queue->srq);
+        int before = __builtin_popcountll(queue->posted);
+        int more = places < SLOTS ? (int)places - before : SLOTS - 1 - before;
+
+        queue_post(t, queue, more);
+        if (places < SLOTS &&
+            dat_is(dat_srq_post_recv(queue->srq, 1, &segment, COOKIE), DAT_SUCCESS))
+                end_noted(t, "a queue of %d took one receive more", places);
+        return more;
+}
+
+/*
+ * One receive, of one segment, that is wrong in each way, and one too many; those found late are
+ * posted (GEN-9).
+ */
 CASE(srq_post_recv, refusal_keeps_mark)
 {
         struct armed armed = armed_with(t, 4, 4);
         DAT_SRQ_HANDLE srq = armed.queue.srq;
+        int above;
 
         for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
                 struct vector vector = vector_with(t);
@@ -244,6 +263,9 @@ CASE(srq_post_recv, refusal_keeps_mark)
 
         expect_eq(srq_param(t, srq).low_watermark, 4);
         expect_quiet(async_evd(t));
+        /* All but one of the receives that fill the queue are taken before the mark is passed. */
+        above = queue_fill_refused(t, &armed.queue);
+        expect_traffic(t, &armed.queue, &armed.flow, above);
         flow_deliver(t, &armed.flow, 1);
         expect_mark_event(t, &armed);
         expect_no_mark_event(t, &armed.flow);

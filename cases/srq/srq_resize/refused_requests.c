@@ -134,10 +134,17 @@ FAMILY(srq_resize, refusal_keeps_completions, refusals)
 {
         struct queue queue = queue_with(t, 8);
         struct flow flow = flow_open(t, &queue, DAT_HANDLE_NULL);
+        DAT_SRQ_PARAM before;
+        bool told;
 
         queue_post(t, &queue, 6);
         flow_deliver(t, &flow, 6);
-        refuse(t, queue.srq, row);
+        told = dat_is(dat_srq_query(queue.srq, DAT_SRQ_FIELD_ALL, &before), DAT_SUCCESS);
+        for (int i = 0; i < SEVERAL; i++) {
+                refuse(t, queue.srq, row);
+                if (told)
+                        expect_kept(t, queue.srq, &before);
+        }
 
         expect_messages(t, &queue, &flow, 6);
         expect_quiet(flow.evd);
