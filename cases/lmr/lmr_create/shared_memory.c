@@ -134,8 +134,8 @@ static void expect_cookie(struct test *t, const struct region *region, const cha
         const DAT_SHARED_MEMORY *told = &param.region_desc.for_shared_memory;
 
         expect_that(told->virtual_address == region->addr, "the LMR is of another region");
-        expect_that(told->shared_memory_id != NULL, "the LMR has no cookie");
-        expect_that(memcmp(*told->shared_memory_id, cookie, COOKIE_SIZE) == 0,
+        expect_that(told->shared_memory_id &&
+                        memcmp(*told->shared_memory_id, cookie, COOKIE_SIZE) == 0,
                     "the LMR's cookie is not the one that was given");
 }
 
