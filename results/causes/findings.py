@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 
 from results.causes.blocked import keys_of_blocked
 from results.causes.checks import came_undue, keys_of_check, what_of_event
+from results.causes.completions import key_of_status
 from results.causes.connections import origin_of
 from results.causes.crash_hang import held_by_wait, key_of_crash, key_of_hang, overslept
 from results.causes.handles import made_nothing
@@ -36,6 +37,8 @@ def keys_of(attempt: Attempt, harmless: Collection[str], broken: Collection[str]
         yield "suppressed", "failure"
     if tells_success(attempt) and attempt.deviates_from not in harmless:
         yield "suppressed", "success"
+    if completed := key_of_status(attempt):
+        yield completed
     if attempt.blocked:
         yield from keys_of_blocked(attempt, harmless, broken)
         return

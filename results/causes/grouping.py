@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Findings by cause: one defect of a provider may fail a hundred clauses, and block more."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable
 
 from results.causes.cause import Cause, cause_of
 from results.causes.findings import keys_of
+from results.causes.joining import joined
 from results.causes.keys import Key, drop_doubtful
 from results.causes.pages import Pages
 from results.model.attempt import NOT_KEPT, UNKNOWN, Verdict
@@ -29,7 +30,7 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
     cases = list(cases)
     found = _keys_by_place(cases, verdicts)
     drop_doubtful(found)
-    by_cause = [cause_of([cases[place] for place in places]) for places in _joined(found)]
+    by_cause = [cause_of([cases[place] for place in places]) for places in joined(found)]
     return sorted(by_cause, key=lambda cause: (-cause.reach, -_ORDER.index(cause.verdict)))
 
 
@@ -49,19 +50,3 @@ def _keys_by_place(cases: list[Case], verdicts: Collection[Verdict]) -> dict[int
             own = keys_of(case.decisive, harmless, broken)
             found[place] = {(blame, *key) for key in pages.keys_of(case.decisive, own)}
     return found
-
-
-def _joined(found: Mapping[int, set[Key]]) -> Iterator[list[int]]:
-    """The places of the findings that share a key, directly or by others."""
-    groups: dict[int, tuple[set[int], set[Key]]] = {}
-    by_key: dict[Key, int] = {}
-    for place, keys in found.items():
-        group, all_keys = {place}, {*keys}
-        # A finding that shares a key with two groups shows that these are one.
-        for known in {by_key[key] for key in keys if key in by_key}:
-            others, shared = groups.pop(known)
-            group |= others
-            all_keys |= shared
-        groups[place] = group, all_keys
-        by_key.update(dict.fromkeys(all_keys, place))
-    return (sorted(group) for group, _ in groups.values())
