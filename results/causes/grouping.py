@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Findings by cause: one defect of a provider may fail a hundred clauses, and block more."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from results.causes.cause import Cause, cause_of
 from results.causes.findings import keys_of
@@ -30,7 +30,8 @@ def grouped(cases: Iterable[Case], verdicts: Collection[Verdict]) -> list[Cause]
     cases = list(cases)
     found = _keys_by_place(cases, verdicts)
     drop_doubtful(found)
-    by_cause = [cause_of([cases[place] for place in places]) for places in joined(found)]
+    groups = joined(found, _behind(cases, found))
+    by_cause = [cause_of([cases[place] for place in places]) for places in groups]
     return sorted(by_cause, key=lambda cause: (-cause.reach, -_ORDER.index(cause.verdict)))
 
 
@@ -50,3 +51,11 @@ def _keys_by_place(cases: list[Case], verdicts: Collection[Verdict]) -> dict[int
             own = keys_of(case.decisive, harmless, broken)
             found[place] = {(blame, *key) for key in pages.keys_of(case.decisive, own)}
     return found
+
+
+def _behind(cases: list[Case], found: Mapping[int, set[Key]]) -> dict[int, int]:
+    """The places of blocked findings that name a clause which failed, and of the finding of it."""
+    blocked = {place for place in found if cases[place].worst is Verdict.BLOCKED}
+    failed = {cases[place].id: place for place in found.keys() - blocked}
+    named = ((place, key[2]) for place in blocked for key in found[place] if key[1] == "clause")
+    return {place: failed[clause] for place, clause in named if clause in failed}

@@ -16,22 +16,25 @@ from results.causes.keys import Key
 _SHARE = 0.2
 
 
-def joined(found: Mapping[int, set[Key]]) -> list[list[int]]:
+def joined(found: Mapping[int, set[Key]], behind: Mapping[int, int]) -> list[list[int]]:
     """The findings by cause, each of them once. `found` has the keys of each finding by its place;
-    places and groups come in order.
+    places and groups come in order. What `behind` maps to another finding is of that one's cause,
+    and joins nothing.
     """
     having: dict[Key, set[int]] = defaultdict(set)
     for place, keys in found.items():
-        for key in keys:
+        for key in keys if place not in behind else ():
             having[key].add(place)
     sets = _Sets(having.values())
     sets.join()
     groups: dict[int, list[int]] = defaultdict(list)
-    for place, keys in found.items():
-        if keys:
-            groups[sets.best(place, [having[key] for key in keys])].append(place)
-    alone = [[place] for place, keys in found.items() if not keys]
-    return sorted([*alone, *map(sorted, groups.values())])
+    of: dict[int, int] = {}
+    for place in found.keys() - behind.keys():
+        shared = [having[key] for key in found[place]]
+        of[place] = sets.best(place, shared) if shared else -1 - place
+    for place in found:
+        groups[of[behind.get(place, place)]].append(place)
+    return sorted(map(sorted, groups.values()))
 
 
 class _Sets:

@@ -26,13 +26,18 @@ STATE: Key = ("value", "state")
 )
 def test_how_many_cases_join_what_meets_in_them(both: int, count: int) -> None:
     keys = [{SIZE}] * 12 + [{STATE}] * 12 + [{SIZE, STATE}] * both
-    found = joined(dict(enumerate(keys)))
+    found = joined(dict(enumerate(keys)), {})
     assert len(found) == count
     assert sorted(chain(*found)) == [*range(len(keys))]
 
 
 def test_few_cases_are_joined_by_one() -> None:
-    assert joined({0: {SIZE}, 1: {STATE}, 2: {SIZE, STATE}, 3: set()}) == [[0, 1, 2], [3]]
+    assert joined({0: {SIZE}, 1: {STATE}, 2: {SIZE, STATE}, 3: set()}, {}) == [[0, 1, 2], [3]]
+
+
+def test_what_is_behind_a_finding_joins_nothing() -> None:
+    found = {0: {SIZE}, 1: {STATE}, 2: {SIZE, STATE}}
+    assert joined(found, {2: 1}) == [[0], [1, 2]]
 
 
 def completed(post: str, page_line: int, **told: Any) -> Record:
