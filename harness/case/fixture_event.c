@@ -291,11 +291,8 @@ DAT_DTO_COMPLETION_EVENT_DATA fixture_dto(struct test *t, const struct check_sit
         if (event.event_number != DAT_DTO_COMPLETION_EVENT) {
                 event_seen(t, site, &awaited, false, name);
         } else {
-                const char *status = api_member_name(api_enum_named("DAT_DTO_COMPLETION_STATUS"),
-                                                     (uint64_t)dto->status);
-
                 snprintf(seen, sizeof(seen), "%s, cookie %" PRIu64 ", %" PRIu64 " bytes",
-                         status ? status : "an unknown status", dto->user_cookie.as_64,
+                         api_status_name(dto->status), dto->user_cookie.as_64,
                          (uint64_t)dto->transfered_length);
                 event_seen(t, site, &awaited, dto->status == DAT_DTO_SUCCESS, seen);
         }

@@ -50,3 +50,10 @@ const char *api_subtype_name(uint32_t ret, char *space)
         snprintf(space, API_NAME_SPACE, "0x%04x", DAT_GET_SUBTYPE(ret));
         return space;
 }
+
+const char *api_status_name(unsigned int status)
+{
+        const char *name = api_member_name(api_enum_named("DAT_DTO_COMPLETION_STATUS"), status);
+
+        return name ? name : "an unknown status";
+}

@@ -121,4 +121,7 @@ const char *api_member_name(const struct api_enum *names, uint64_t value);
 const char *api_return_name(uint32_t ret, char *space);
 const char *api_subtype_name(uint32_t ret, char *space);
 
+/* Of a DTO, "DAT_DTO_ERR_FLUSHED"; "an unknown status" where it has no name. */
+const char *api_status_name(unsigned int status);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Memory that RDMA of the case reaches, and RDMA of the peer's own. */
+#include "evidence/api.h"
 #include "peer/peer_conn.h"
 
 #include <stdlib.h>
@@ -126,8 +127,8 @@ json_t *peer_do_write(struct peer_process *process, const json_t *command)
         refusal = wait_rdma(process, conn, &status);
         if (refusal)
                 return refusal;
-        return status == DAT_DTO_SUCCESS
-                   ? peer_yes()
-                   : peer_by_call(peer_no("an RDMA write completed with status %d", (int)status),
-                                  "dat_ep_post_rdma_write", NULL);
+        return status == DAT_DTO_SUCCESS ? peer_yes()
+                                         : peer_by_call(peer_no("an RDMA write completed with: %s",
+                                                                api_status_name(status)),
+                                                        "dat_ep_post_rdma_write", NULL);
 }

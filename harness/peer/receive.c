@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Commands that post receives and wait for them. */
+#include "evidence/api.h"
 #include "peer/peer_conn.h"
 
 #include "peer/peer.h"
@@ -46,8 +47,9 @@ json_t *peer_do_wait_recv(struct peer_process *process, const json_t *command)
                 return refusal;
         dto = &event.event_data.dto_completion_event_data;
         if (dto->status != DAT_DTO_SUCCESS)
-                return peer_by_call(peer_no("a receive completed with status %d", (int)dto->status),
-                                    "dat_ep_post_recv", NULL);
+                return peer_by_call(
+                    peer_no("a receive completed with: %s", api_status_name(dto->status)),
+                    "dat_ep_post_recv", NULL);
         if (dto->transfered_length != length)
                 return peer_by_call(peer_no("%zu bytes were received, not %zu",
                                             (size_t)dto->transfered_length, length),

@@ -116,10 +116,7 @@ void send_engine_reap(struct peer_process *process, struct peer_conn *conn, cons
         if (!job)
                 return;
         if (event->event_number != DAT_DTO_COMPLETION_EVENT || status != DAT_DTO_SUCCESS) {
-                const char *name =
-                    api_member_name(api_enum_named("DAT_DTO_COMPLETION_STATUS"), (uint64_t)status);
-
-                fail_sends(conn, "a send completed with", name ? name : "an unknown status");
+                fail_sends(conn, "a send completed with", api_status_name(status));
                 return;
         }
         if (++job->completed == job->count)

@@ -15,8 +15,17 @@ _SEEN = re.compile(
     r"(?:the status is )?(?P<status>DAT_DTO_ERR_(?!FLUSHED)\w+)"
     rf"(?:, not {_WANTED}|, cookie \w+, \d+ bytes)?"
 )
-_PEERS = re.compile(r"a send completed with: (?P<status>DAT_DTO_ERR_(?!FLUSHED)\w+)")
+# The same of work of the peer.
+_PEERS = re.compile(
+    r"(?:the peer's |an? )(?P<work>send|receive|RDMA write) completed with: "
+    r"(?P<status>DAT_DTO_ERR_(?!FLUSHED)\w+)"
+)
 _RECEIVES = ("dat_ep_post_recv", "dat_srq_post_recv")
+_POSTED_BY = {
+    "send": "dat_ep_post_send",
+    "receive": _RECEIVES[0],
+    "RDMA write": "dat_ep_post_rdma_write",
+}
 
 
 def key_of_status(attempt: Attempt) -> Key | None:
@@ -24,9 +33,10 @@ def key_of_status(attempt: Attempt) -> Key | None:
 
     None where the failure is another one, or works of several kinds have the completion's cookie.
     """
-    if attempt.blocked and (told := _PEERS.fullmatch(attempt.refusal)):
-        return ("completed", "dat_ep_post_send", told["status"])
     check = attempt.failed_check
+    said = attempt.refusal if attempt.blocked else check.seen if check else ""
+    if of_peer := _PEERS.fullmatch(said):
+        return ("completed", _POSTED_BY[of_peer["work"]], of_peer["status"])
     told = _SEEN.fullmatch(check.seen) if check else None
     if check is None or told is None or not _wants_success(check):
         return None

@@ -3,6 +3,7 @@
 #include "case/transport.h"
 #include "cases/ep/shared/rdma.h"
 #include "cases/ep/shared/segment.h"
+#include "evidence/api.h"
 
 #include <string.h>
 
@@ -27,7 +28,8 @@ static void expect_failed(struct test *t, const struct rdma *rdma, uint64_t cook
         }
         expect_that(dto->status != DAT_DTO_SUCCESS, "what may not be done completed with success");
         if (dto->status != best)
-                note(t, "it completed with status %d instead of %d", (int)dto->status, (int)best);
+                note(t, "it completed with %s instead of %s", api_status_name(dto->status),
+                     api_status_name(best));
 }
 
 /* Refused at once, and the EP keeps working; or it fails later, and no data is moved. */

@@ -566,14 +566,6 @@ DAT_RETURN recv_vector(DAT_EP_HANDLE ep, const struct vector *vector, uint64_t c
  * Completions
  */
 
-static const char *status_name(DAT_DTO_COMPLETION_STATUS status)
-{
-        const char *name =
-            api_member_name(api_enum_named("DAT_DTO_COMPLETION_STATUS"), (uint64_t)status);
-
-        return name ? name : "one of no name";
-}
-
 void completion_is(struct test *t, const struct check_site *site, const DAT_EVENT *event,
                    const struct completion *completion, bool clause)
 {
@@ -585,8 +577,8 @@ void completion_is(struct test *t, const struct check_site *site, const DAT_EVEN
                  (unsigned long long)dto->user_cookie.as_64,
                  (unsigned long long)completion->cookie);
         judge(t, site, clause, dto->user_cookie.as_64 == completion->cookie, text);
-        snprintf(text, sizeof(text), "the status is %s, not %s", status_name(dto->status),
-                 status_name(completion->status));
+        snprintf(text, sizeof(text), "the status is %s, not %s", api_status_name(dto->status),
+                 api_status_name(completion->status));
         judge(t, site, clause, dto->status == completion->status, text);
         if (completion->status != DAT_DTO_SUCCESS)
                 return;
@@ -621,7 +613,8 @@ void peer_has(struct test *t, const struct check_site *site, struct peer_ep *end
 
         check_expect_that(t, site, received.came, "no message came to the peer");
         check_expect_that(t, site, received.status == DAT_DTO_SUCCESS,
-                          "the peer's receive completed with status %d", (int)received.status);
+                          "the peer's receive completed with: %s",
+                          api_status_name((unsigned int)received.status));
         check_expect_that(t, site, received.length == length,
                           "the peer received %zu bytes, not %zu", received.length, length);
         check_expect_that(t, site, received.holds, "the peer received other bytes than were sent");

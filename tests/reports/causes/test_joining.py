@@ -93,7 +93,16 @@ def test_completions_with_an_error(
     assert (len(groups(tmp_path, *cases)) == 1) is alike
 
 
-def test_a_send_of_the_peer_that_fails_is_a_send(tmp_path: Path) -> None:
-    step = blocked("dat_ep_post_send", "a send completed with: DAT_DTO_ERR_LOCAL_EP")
-    found = groups(tmp_path, ("BLOCKED", step), ("FAIL", completed("dat_ep_post_send", 3)))
-    assert found == [["1"]]
+@pytest.mark.parametrize(
+    ("what", "post"),
+    [
+        ("a send", "dat_ep_post_send"),
+        ("a receive", "dat_srq_post_recv"),
+        ("an RDMA write", "dat_ep_post_rdma_write"),
+    ],
+)
+def test_what_fails_at_the_peer_is_work_like_the_case_s(
+    tmp_path: Path, what: str, post: str
+) -> None:
+    step = blocked(post, f"{what} completed with: DAT_DTO_ERR_LOCAL_EP")
+    assert groups(tmp_path, ("BLOCKED", step), ("FAIL", completed(post, 3))) == [["1"]]
