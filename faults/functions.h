@@ -21,6 +21,7 @@ void run_exhaust_memory(void);     /* all that the host has */
 void run_exhaust_processes(void);  /* all that the host can have, each of them */
 void run_request_disturbance(void); /* of the agent: that the peer's host loses all packets */
 void run_reuse_handles(void);       /* new objects get handles of destroyed ones; provider only */
+void run_reuse_any_handles(void);   /* the same of those of any kind */
 void run_rewrite_code(void);        /* a byte of the program's code, by the same byte */
 void run_rewrite_and_discard_code(void); /* and the written page is discarded */
 void run_rewrite_and_map_code(void);     /* and the file is mapped over it */

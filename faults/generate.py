@@ -66,10 +66,11 @@ FUNCTIONS = {
     "print_verdict",
     "request_disturbance", "fill_folders", "continue_in_child", "exhaust_memory",
     "exhaust_processes",
-    "reuse_handles", "rewrite_and_discard_code", "rewrite_and_map_code", "rewrite_code",
+    "reuse_any_handles", "reuse_handles",
+    "rewrite_and_discard_code", "rewrite_and_map_code", "rewrite_code",
     "sleep_50_ms", "sleep_50_us", "sleep_5_ms", "write_parent_memory",
 }  # fmt: skip
-PROVIDER_FUNCTIONS = {"reuse_handles"}
+PROVIDER_FUNCTIONS = {"reuse_any_handles", "reuse_handles"}
 
 
 def calls_of(facts: Facts) -> dict[str, dict[str, Any]]:

@@ -12,7 +12,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct handle *by_outer[BUCKETS];
 static struct handle *by_inner[BUCKETS];
-static bool reuse;
+static enum { REUSE_NONE, REUSE_OF_KIND, REUSE_OF_ANY } reuse;
 
 static size_t bucket(const void *address)
 {
@@ -35,18 +35,34 @@ static void *allocate(size_t size)
 void run_reuse_handles(void)
 {
         pthread_mutex_lock(&lock);
-        reuse = true;
+        reuse = REUSE_OF_KIND;
         pthread_mutex_unlock(&lock);
 }
 
-/* A handle of an object of the type that is gone, off the list by inner handle; or NULL. */
+void run_reuse_any_handles(void)
+{
+        pthread_mutex_lock(&lock);
+        reuse = REUSE_OF_ANY;
+        pthread_mutex_unlock(&lock);
+}
+
+/* Whether a new object of the type may have this handle. IAs keep theirs: others name them. */
+static bool fits(const struct handle *handle, DAT_HANDLE_TYPE type)
+{
+        if (handle->type == type)
+                return true;
+        return reuse == REUSE_OF_ANY && handle->type != DAT_HANDLE_TYPE_IA &&
+               type != DAT_HANDLE_TYPE_IA;
+}
+
+/* The handle of an object that is gone, which the type may have, off the list by inner handle. */
 static struct handle *take_destroyed(const DAT_PROVIDER *table, DAT_HANDLE_TYPE type)
 {
-        for (size_t i = 0; reuse && i < BUCKETS; i++) {
+        for (size_t i = 0; reuse != REUSE_NONE && i < BUCKETS; i++) {
                 for (struct handle **at = &by_inner[i]; *at; at = &(*at)->next_inner) {
                         struct handle *handle = *at;
 
-                        if (!handle->destroyed || handle->table != table || handle->type != type)
+                        if (!handle->destroyed || handle->table != table || !fits(handle, type))
                                 continue;
                         *at = handle->next_inner;
                         return handle;
