@@ -142,6 +142,10 @@ static bool answered_apart(struct test *t, const struct check_site *site,
 bool stale_answered(struct test *t, const struct check_site *site, DAT_RETURN (*call)(void *handle),
                     DAT_HANDLE handle)
 {
+        if (object_find(t, handle)) {
+                note(t, "an object that was made since has the handle (GEN-1)");
+                return true;
+        }
         return answered_apart(t, site, call, handle, DAT_INVALID_HANDLE);
 }
 

@@ -69,6 +69,7 @@ void standard_null_pointer(struct test *t, const struct standard_call *standard,
  * DAT_INVALID_HANDLE passes, another error is a NOTE, success is a FAIL, and so is a call that ends
  * its process, but by DAT 2.0. Before that verdict the call is made with `live_`, a handle of the
  * same kind that is made only then: a call that ends its process with that one too is to blame.
+ * A handle that an object of the case has again by then is not judged, which is a NOTE.
  */
 #define expect_stale(call_, live_, handle_)                                             \
         do {                                                                            \
