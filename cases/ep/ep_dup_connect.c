@@ -306,7 +306,6 @@ enum vain { REJECTED, GIVEN_UP, LEFT };
 static void ask_in_vain(struct test *t, struct stage *stage, enum vain how)
 {
         DAT_EP_HANDLE ep = stage->asking.ep;
-        DAT_EVENT event;
 
         expect(connect_ask(&stage->asking), DAT_SUCCESS);
         switch (how) {
@@ -318,10 +317,7 @@ static void ask_in_vain(struct test *t, struct stage *stage, enum vain how)
                 break;
         case GIVEN_UP:
                 expect_stage_heard(t, stage);
-                must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
-                settle_briefly(t);
-                while (event_left(t, ep_connect_evd(t, ep), &event))
-                        ;
+                ep_give_up(t, ep);
                 break;
         case LEFT:
                 expect_stage_accepted(t, stage);

@@ -176,8 +176,7 @@ static void come_and_go(struct test *t, struct loop *loop)
 static void give_up(struct test *t, struct loop *loop)
 {
         loop_take_request(t, loop);
-        must(dat_ep_disconnect(loop->active, DAT_CLOSE_ABRUPT_FLAG));
-        drain_evd(t, ep_connect_evd(t, loop->active));
+        ep_give_up(t, loop->active);
 }
 
 enum { REJECTED, OVER, GIVEN_UP, EARLY_ENDS };

@@ -81,7 +81,8 @@ FAMILY(ep_post_send, in_state, ep_states)
                 vector_fill(t, &from, 1);
                 if (ep_is_in(&held, NOT_SENDING)) {
                         ep_hold_receive(t, &held);
-                        expect(send_vector(held.ep, &from, 3, PLAIN), DAT_INVALID_STATE);
+                        expect(send_vector(held.ep, &from, 3, PLAIN), DAT_INVALID_STATE,
+                               ep_refusal_of_zone(&held));
                         expect_ep_untouched(t, &held);
                         continue;
                 }

@@ -53,7 +53,7 @@ static void rdma_by_route(struct test *t, const struct rdma_kind *kind,
         }
         ep_hold_receive(t, &held);
         expect(rdma_post_whole(t, &rdma, WIDE_COOKIE(3), DAT_COMPLETION_DEFAULT_FLAG),
-               DAT_INVALID_STATE);
+               DAT_INVALID_STATE, ep_refusal_of_zone(&held));
         expect_untouched(rdma_target(&rdma));
         expect_ep_untouched(t, &held);
 }

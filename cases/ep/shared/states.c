@@ -23,6 +23,11 @@ bool ep_is_in(const struct ep_held *held, unsigned int states)
         return states & 1U << held->state;
 }
 
+DAT_RETURN ep_refusal_of_zone(const struct ep_held *held)
+{
+        return held->before.param.pz_handle ? DAT_INVALID_STATE : DAT_PROTECTION_VIOLATION;
+}
+
 #define HELD ((size_t)64) /* bytes of the receive */
 
 void ep_hold_receive(struct test *t, struct ep_held *held)

@@ -48,6 +48,12 @@ struct ep_held ep_held_by(struct test *t, const struct ep_route *route, struct e
 bool ep_is_in(const struct ep_held *held, unsigned int states);
 
 /*
+ * How an EP in a state without requests refuses one whose memory is of a zone: one that has no zone
+ * yet, as a request brings it, may find the zone wrong first (GEN-5).
+ */
+DAT_RETURN ep_refusal_of_zone(const struct ep_held *held);
+
+/*
  * A receive is posted, which is to take the first message that comes. None is where the EP has no
  * zone yet or is about to be disconnected, or is Disconnected.
  */

@@ -41,12 +41,29 @@ void ep_turn_time_out(struct test *t, struct loop *loop)
                   "no event tells that the time is over");
 }
 
+void ep_give_up(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EVENT event;
+        DAT_COUNT more;
+        DAT_RETURN ret;
+
+        must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+        ret = dat_evd_wait(ep_connect_evd(t, ep), event_timeout(t) / 6, 1, &event, &more);
+        if (dat_is(ret, DAT_TIMEOUT_EXPIRED))
+                return;
+        must(ret);
+        must_that_of("dat_ep_disconnect",
+                     event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED ||
+                         event.event_number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
+                     "%s tells of an aborted request", name_of_event(event.event_number));
+}
+
 /* The request gets no answer, and the active side aborts it. */
 void ep_turn_give_up(struct test *t, struct loop *loop)
 {
         loop_ask(t, loop);
         must_event(loop->requests, DAT_CONNECTION_REQUEST_EVENT);
-        must(dat_ep_disconnect(loop->active, DAT_CLOSE_ABRUPT_FLAG));
+        ep_give_up(t, loop->active);
 }
 
 void ep_turn_leave(struct test *t, struct loop *loop)

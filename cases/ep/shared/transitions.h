@@ -17,6 +17,12 @@ void ep_turn_be_left(struct test *t, struct loop *loop);
 void ep_turn_reset(struct test *t, struct loop *loop);
 void ep_turn_ask_again(struct test *t, struct loop *loop);
 
+/*
+ * Aborts the EP's request. One event may tell of it, or none (EP-21): what comes in a short time is
+ * taken.
+ */
+void ep_give_up(struct test *t, DAT_EP_HANDLE ep);
+
 /* As rows of families, with the state that the active EP is in then. */
 static const struct ep_turn {
         const char *id;
