@@ -297,7 +297,10 @@ FAMILY(rsp_query, after_request, fates)
         row->meet(t, &loop);
 
         check_spent(t, &loop);
-        if (row->meet == loop_take_request)
+        /* An EP whose request is unanswered can not be freed. */
+        if (row->meet == leave_request)
+                loop_take_request(t, &loop);
+        if (row->meet == leave_request || row->meet == loop_take_request)
                 must(dat_cr_reject(loop.request));
 }
 
