@@ -276,14 +276,16 @@ def _may_be_full(point: Sp, side: Side) -> bool:
 
 
 @refuses(
-    "dat_cr_handoff", clauses=["cr_handoff/nowhere"], rulings=["CR-7", "CR-8", "GEN-12", "PSP-4"]
+    "dat_cr_handoff",
+    clauses=["cr_handoff/nowhere"],
+    rulings=["CR-7", "CR-8", "CR-9", "GEN-12", "PSP-4"],
 )
 def nowhere(call: Call, cr: Cr, side: Side) -> Refusal | Open | None:
-    """A qualifier at which the IA has no service point is refused."""
+    """A qualifier at which the IA has no service point may be refused."""
     given = call.arg("handoff")
     point = side.qualifiers.get(given)
     if point is None or not point.alive:
-        return Open("the peer may listen there") if side.opaque else refuse(INVALID_PARAMETER)
+        return Open("the peer may listen there") if side.opaque else may(INVALID_PARAMETER)
     if point.lost:
         return Open("the service point is not known")
     if point.ia is not cr.ia:

@@ -186,7 +186,7 @@ def reserved(call: Call, _ia: Any, side: Side) -> Refusal | Open | None:
         if creator in ("DAT_PSP_CREATES_EP_IFASKED", "DAT_PSP_CREATES_EP_ALWAYS"):
             return None
         if creator == "DAT_PSP_CREATES_EP_NEVER":
-            return refuse(MODEL, INVALID_HANDLE)
+            return may(MODEL, INVALID_HANDLE)
         return Open("who makes EPs is not recorded")
     answer = in_states(ep, frozenset((UNCONNECTED,)))
     if answer is None and (ep.connect_evd in (None, NULL) or ep.pz is None):

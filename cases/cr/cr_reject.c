@@ -461,9 +461,14 @@ static DAT_RETURN accept_for_none(struct test *t, const struct request *request)
 static DAT_RETURN hand_to_none(struct test *t, const struct request *request)
 {
         DAT_CONN_QUAL qual;
+        DAT_RETURN ret;
 
         release(t, loop_listen(t, request->evd, psp_flags_granted(t), &qual));
-        return dat_cr_handoff(request->cr, qual);
+        ret = dat_cr_handoff(request->cr, qual);
+        if (!dat_is(ret, DAT_SUCCESS))
+                return ret;
+        request_gone(t, request);
+        end_noted(t, "a handoff to a qualifier without a listener is not refused (CR-9)");
 }
 
 static DAT_RETURN query_nothing_known(struct test *t, const struct request *request)

@@ -146,12 +146,14 @@ CASE(rsp_create, as_declared)
         DAT_RETURN ret = dat_rsp_create(ia(t), point_qual(t), DAT_HANDLE_NULL, evd, &rsp);
 
         must_be_told(t, NEED_PROVIDER_MADE_EP);
-        if (provider_attr(t)->ep_creator != DAT_PSP_CREATES_EP_NEVER) {
+        if (provider_attr(t)->ep_creator != DAT_PSP_CREATES_EP_NEVER)
                 expect(ret, DAT_SUCCESS);
-                adopt(t, DAT_HANDLE_TYPE_RSP, rsp);
-        } else {
+        else if (dat_is(ret, DAT_SUCCESS))
+                note(t, "an EP was made for an RSP, though none are for PSPs (RSP-2)");
+        else
                 expect(ret, DAT_MODEL_NOT_SUPPORTED, DAT_INVALID_HANDLE);
-        }
+        if (dat_is(ret, DAT_SUCCESS))
+                adopt(t, DAT_HANDLE_TYPE_RSP, rsp);
 }
 
 FAMILY(rsp_create, from_peer, makers)

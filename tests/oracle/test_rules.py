@@ -197,6 +197,7 @@ OPEN = {
 # These only permit.
 PERMITS = {
     "dat_cno_wait: cno.wait",
+    "dat_cr_handoff: cr.nowhere",
     "dat_ep_create: ep.without_evd",
     "dat_ep_create_with_srq: ep.no_srqs",
     "dat_ep_create_with_srq: ep.without_evd",
