@@ -2,6 +2,7 @@
 /* dat_ep_create_with_srq: attributes that the consumer asks for. */
 #include "cases/ep/ep_create_with_srq/fixtures.h"
 #include "cases/ep/shared/creation.h"
+#include "cases/srq/shared/marks.h"
 #include "cases/srq/shared/queue.h"
 #include "clauses/ep_create_with_srq.h"
 
@@ -152,24 +153,12 @@ CASE(ep_create_with_srq, soft_watermark)
                 expect_eq(ep_described(t, eps[i]).ep_attr.srq_soft_hw, marks[i]);
 }
 
-/* Of two receives that stand unreaped one is above a mark of 1, where such are counted (EP-43). */
-static void exceed(struct test *t, struct queue *queue, struct flow *flow)
-{
-        queue_post(t, queue, 2);
-        flow_deliver(t, flow, 2);
-}
-
 CASE(ep_create_with_srq, soft_watermark_raises)
 {
         struct ep_creation with = ep_create_with_srq_arguments(t);
         struct queue queue = queue_with(t, 8);
-        struct flow set = flow_made(t, &queue);
 
-        must(dat_ep_set_watermark(set.ep, 1, DAT_WATERMARK_INFINITE));
-        exceed(t, &queue, &set);
-        if (!drain_async_event(t))
-                end_noted(t, "no event with 2 receives unreaped above a mark of 1 (EP-43)");
-
+        require_unreaped_counted(t);
         with.srq = queue.srq;
         with.param.ep_attr.srq_soft_hw = 1;
         DAT_EP_HANDLE ep = ep_created(t, &with);

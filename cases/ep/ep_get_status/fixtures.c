@@ -20,6 +20,17 @@ void expect_idle(struct test *t, DAT_EP_HANDLE ep, DAT_BOOLEAN recv, DAT_BOOLEAN
         expect_eq(status.request_idle, request);
 }
 
+void end_if_given_up(struct test *t, DAT_EP_HANDLE ep)
+{
+        DAT_EVENT event;
+
+        settle(t);
+        if (dat_is(fixture_event_now(t, ep_connect_evd(t, ep), &event), DAT_SUCCESS) &&
+            (event.event_number == DAT_CONNECTION_EVENT_BROKEN ||
+             event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED))
+                end_noted(t, "the connection ended, as a message found no receive (DTO-3)");
+}
+
 void ep_get_status_post_recvs(struct test *t, DAT_EP_HANDLE ep, int count)
 {
         struct vector vector = vector_with(t, .length = MESSAGE);

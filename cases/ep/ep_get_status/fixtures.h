@@ -27,6 +27,12 @@ struct status status_of(struct test *t, DAT_EP_HANDLE ep);
 
 void expect_idle(struct test *t, DAT_EP_HANDLE ep, DAT_BOOLEAN recv, DAT_BOOLEAN request);
 
+/*
+ * A message that finds no receive may end the connection in time (DTO-3): where the EP has the
+ * event of that, the case ends as NOTE.
+ */
+void end_if_given_up(struct test *t, DAT_EP_HANDLE ep);
+
 void ep_get_status_post_recvs(struct test *t, DAT_EP_HANDLE ep, int count);
 
 void post_sends(struct test *t, DAT_EP_HANDLE ep, int count);

@@ -98,6 +98,8 @@ CASE(ep_get_status, any_thread)
                         racers[i] = (struct racer){.call = ask_in_a_row, .arg = &askings[i]};
                 }
                 stress_met(&stress, race(racers, THREADS));
+                if (ep_state(t, loop.active) != DAT_EP_STATE_CONNECTED)
+                        end_if_given_up(t, loop.active);
                 for (int i = 0; i < THREADS; i++) {
                         expect(racers[i].ret, DAT_SUCCESS);
                         check_answers(t, &askings[i], i % 2);

@@ -71,21 +71,6 @@ void expect_no_event(struct test *t, const struct stage *stage)
         expect_unbroken(t, stage);
 }
 
-void require_unreaped_counted(struct test *t)
-{
-        struct stage soft = stage_marked(t, 1, INFINITE);
-        struct stage hard;
-
-        flow_deliver(t, &soft.flow, POSTS);
-        if (drain_async_event(t))
-                return;
-        hard = stage_marked(t, INFINITE, 1);
-        flow_send(&hard.flow, POSTS);
-        settle(t);
-        if (ep_state(t, hard.flow.ep) == DAT_EP_STATE_CONNECTED)
-                end_noted(t, "no event with %d receives unreaped above a mark of 1 (EP-43)", POSTS);
-}
-
 void expect_messages_all(struct test *t, struct stage *stage)
 {
         expect_messages(t, &stage->queue, &stage->flow,

@@ -5,6 +5,7 @@
 
 #include "case.h"
 #include "cases/ep/shared/modify_table.h"
+#include "cases/srq/shared/marks.h"
 #include "cases/srq/shared/queue.h"
 
 #define INFINITE DAT_WATERMARK_INFINITE
@@ -40,12 +41,6 @@ void expect_no_soft_event(struct test *t, const struct stage *stage);
 void expect_unbroken(struct test *t, const struct stage *stage);
 
 void expect_no_event(struct test *t, const struct stage *stage);
-
-/*
- * The provider counts receives whose completions stand unreaped, as an EP of another SRQ shows by
- * either mark; where it does not, what the case asks for cannot be seen (EP-43).
- */
-void require_unreaped_counted(struct test *t);
 
 void expect_messages_all(struct test *t, struct stage *stage);
 

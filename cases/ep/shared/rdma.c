@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cases/ep/shared/rdma_impl.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,21 +29,37 @@ const struct rdma_kind rdma_read = {
  * Two EPs and their memory
  */
 
+/* Both ways. */
+static DAT_COUNT reads_of_ia(struct test *t)
+{
+        const DAT_IA_ATTR *attr = ia_attr(t);
+
+        return attr->max_rdma_read_per_ep_in < attr->max_rdma_read_per_ep_out
+                   ? attr->max_rdma_read_per_ep_in
+                   : attr->max_rdma_read_per_ep_out;
+}
+
+static _Noreturn void too_few_reads(struct test *t, DAT_COUNT least, DAT_COUNT wanted)
+{
+        char text[128];
+
+        snprintf(text, sizeof(text),
+                 "max_rdma_read_per_ep_in, max_rdma_read_per_ep_out: %d, and the case has %d",
+                 least, wanted);
+        unsupported(t, text);
+}
+
 static DAT_COUNT reads_of(struct test *t, const struct rdma_kind *kind, DAT_COUNT wanted)
 {
-        const DAT_IA_ATTR *attr;
         DAT_COUNT least;
 
         if (!wanted && !kind->reads)
                 return 0;
-        attr = ia_attr(t);
-        least = attr->max_rdma_read_per_ep_in < attr->max_rdma_read_per_ep_out
-                    ? attr->max_rdma_read_per_ep_in
-                    : attr->max_rdma_read_per_ep_out;
+        least = reads_of_ia(t);
         if (least <= 0)
                 unsupported(t, "max_rdma_read_per_ep_in, max_rdma_read_per_ep_out: no RDMA reads");
         if (wanted > least)
-                unsupported(t, "max_rdma_read_per_ep_in, max_rdma_read_per_ep_out: too few");
+                too_few_reads(t, least, wanted);
         return wanted ? wanted : least < READS ? least : READS;
 }
 
@@ -69,9 +86,25 @@ DAT_EP_ATTR rdma_attr(struct test *t, const struct rdma_kind *kind, struct rdma_
         return attr;
 }
 
-DAT_COUNT rdma_at_once(const struct rdma_kind *kind, DAT_COUNT count)
+DAT_COUNT rdma_at_once(struct test *t, const struct rdma_kind *kind, DAT_COUNT most)
 {
-        return kind->reads ? count : 0;
+        DAT_COUNT least = most;
+
+        if (kind->reads && reads_of_ia(t) < most)
+                least = reads_of_ia(t) < 2 ? 2 : reads_of_ia(t);
+        return least;
+}
+
+struct rdma rdma_deep_make(struct test *t, const struct rdma_kind *kind, struct rdma_opts opts)
+{
+        DAT_COUNT depth = rdma_at_once(t, kind, OUTSTANDING);
+        struct rdma rdma;
+
+        opts.dtos = depth;
+        opts.reads = kind->reads ? depth : 0;
+        rdma = rdma_make(t, kind, opts);
+        rdma.depth = depth;
+        return rdma;
 }
 
 const struct vector *rdma_source(const struct rdma *rdma)

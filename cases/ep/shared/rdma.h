@@ -52,6 +52,7 @@ struct rdma {
         DAT_EVD_HANDLE evd; /* of its requests */
         DAT_PZ_HANDLE pz;   /* of its memory */
         struct vector local, remote;
+        DAT_COUNT depth; /* requests that the case has at once, where it is about many */
 };
 struct rdma rdma_make(struct test *t, const struct rdma_kind *kind, struct rdma_opts opts);
 #define rdma_with(t_, kind_, ...) rdma_make((t_), (kind_), (struct rdma_opts){__VA_ARGS__})

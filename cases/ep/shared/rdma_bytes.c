@@ -242,16 +242,18 @@ void rdma_aligned(struct test *t, const struct rdma_kind *kind, const struct rdm
 
 /* One direction of many RDMAs, each of SMALL bytes to a place of its own. */
 struct stream {
-        const struct rdma_stream *row;
         struct rdma rdma;
+        int count, among;
         int posted, done;
 };
 
 static struct stream stream_of(struct test *t, const struct rdma_stream *row,
                                const struct rdma *both, DAT_EP_HANDLE ep)
 {
-        struct stream stream = {.row = row, .rdma = *both};
-        size_t length = (size_t)row->count * SMALL;
+        int among = row->among < both->depth ? row->among : both->depth;
+        int count = row->count / among * among;
+        struct stream stream = {.rdma = *both, .count = count, .among = among};
+        size_t length = (size_t)count * SMALL;
 
         stream.rdma.ep = ep;
         stream.rdma.evd = ep_request_evd(t, ep);
@@ -263,11 +265,12 @@ static struct stream stream_of(struct test *t, const struct rdma_stream *row,
 
 static void stream_post(struct test *t, struct stream *stream)
 {
-        while (stream->posted < stream->row->count && stream->posted - stream->done < OUTSTANDING) {
+        while (stream->posted < stream->count &&
+               stream->posted - stream->done < stream->rdma.depth) {
                 size_t at = (size_t)stream->posted * SMALL;
                 DAT_LMR_TRIPLET *iov = rdma_iov(t, stream->rdma.local.iov, 1);
                 DAT_RMR_TRIPLET remote = vector_remote(&stream->rdma.remote);
-                bool told = (stream->posted + 1) % stream->row->among == 0;
+                bool told = (stream->posted + 1) % stream->among == 0;
 
                 iov->virtual_address += at;
                 iov->segment_length = SMALL;
@@ -283,23 +286,22 @@ static void stream_post(struct test *t, struct stream *stream)
 
 void rdma_many(struct test *t, const struct rdma_kind *kind, const struct rdma_stream *row)
 {
-        struct rdma both =
-            rdma_with(t, kind, .dtos = OUTSTANDING, .reads = rdma_at_once(kind, OUTSTANDING));
+        struct rdma both = rdma_deep(t, kind);
         struct stream streams[] = {stream_of(t, row, &both, both.loop.active),
                                    stream_of(t, row, &both, both.loop.passive)};
 
-        while (streams[1].done < row->count) {
+        while (streams[1].done < streams[1].count) {
                 for (int i = 0; i < 2; i++) {
                         struct stream *stream = &streams[i];
 
                         stream_post(t, stream);
-                        stream->done += row->among;
+                        stream->done += stream->among;
                         expect_completion(stream->rdma.evd, .ep = stream->rdma.ep,
                                           .cookie = (uint64_t)stream->done - 1, .length = SMALL);
                 }
         }
         for (int i = 0; i < 2; i++) {
-                expect_rdma_bytes(t, &streams[i].rdma, (size_t)row->count * SMALL);
+                expect_rdma_bytes(t, &streams[i].rdma, (size_t)streams[i].count * SMALL);
                 expect_rdma_silent(t, streams[i].rdma.evd);
         }
 }

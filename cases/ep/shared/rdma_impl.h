@@ -14,8 +14,15 @@
 /* No event comes to the EVD. */
 void expect_rdma_silent(struct test *t, DAT_EVD_HANDLE evd);
 
-/* What a case needs that posts so many at once. */
-DAT_COUNT rdma_at_once(const struct rdma_kind *kind, DAT_COUNT count);
+/*
+ * As many at once as `most`, or as the IA lets an EP have reads under way (DTO-45). UNSUPPORTED
+ * where that is one: no two are at once.
+ */
+DAT_COUNT rdma_at_once(struct test *t, const struct rdma_kind *kind, DAT_COUNT most);
+
+/* An EP for as many at once as rdma_at_once() tells for OUTSTANDING, and that number in `depth`. */
+struct rdma rdma_deep_make(struct test *t, const struct rdma_kind *kind, struct rdma_opts opts);
+#define rdma_deep(t_, kind_, ...) rdma_deep_make((t_), (kind_), (struct rdma_opts){__VA_ARGS__})
 
 /* For a clause of however many: a device may have a single one for reads. */
 DAT_COUNT rdma_some_segments(struct test *t, const struct rdma_kind *kind);

@@ -125,14 +125,14 @@ void rdma_flushed(struct test *t, const struct rdma_kind *kind, const struct rdm
 /* Whatever is done by then succeeds, and has its bytes; the others are flushed, each once. */
 void rdma_cut_off(struct test *t, const struct rdma_kind *kind)
 {
-        struct rdma rdma = rdma_with(t, kind, .length = MIDDLING, .dtos = OUTSTANDING,
-                                     .reads = rdma_at_once(kind, OUTSTANDING));
+        struct rdma rdma = rdma_deep(t, kind, .length = MIDDLING);
+        uint64_t depth = (uint64_t)rdma.depth;
         bool flushed = false;
 
-        for (uint64_t i = 0; i < OUTSTANDING; i++)
+        for (uint64_t i = 0; i < depth; i++)
                 expect(rdma_post_whole(t, &rdma, i, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
         must_end(t, &rdma.loop);
-        for (uint64_t i = 0; i < OUTSTANDING; i++) {
+        for (uint64_t i = 0; i < depth; i++) {
                 DAT_EVENT event = expect_event(rdma.evd, DAT_DTO_COMPLETION_EVENT);
 
                 flushed |= event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS;
@@ -160,7 +160,12 @@ static void hold_up(struct test *t, const struct rdma *rdma, uint64_t cookie,
 }
 
 #define MARKER 1000 /* the cookie of what is posted last */
-#define HELD   5    /* of those in flight, the one that holds up the others */
+
+/* Of those in flight, the one that holds up the others. */
+static uint64_t held_of(const struct rdma *rdma)
+{
+        return (uint64_t)rdma->depth / 3;
+}
 
 /*
  * Of those in flight from `first` on, the one held and all behind it have failed, in order, maybe
@@ -168,7 +173,7 @@ static void hold_up(struct test *t, const struct rdma *rdma, uint64_t cookie,
  */
 static void expect_last_flushed(struct test *t, const struct rdma *rdma, uint64_t first)
 {
-        uint64_t held = first + HELD;
+        uint64_t held = first + held_of(rdma);
         uint64_t next = 0;
 
         for (;; next++) {
@@ -191,7 +196,7 @@ static void expect_last_flushed(struct test *t, const struct rdma *rdma, uint64_
                         expect_eq(dto->status, DAT_DTO_ERR_FLUSHED);
         }
         expect_that(next, "no event tells of the suppressed requests that were flushed");
-        expect_eq(next, first + OUTSTANDING - 1);
+        expect_eq(next, first + (uint64_t)rdma->depth - 1);
         expect_rdma_silent(t, rdma->evd);
 }
 
@@ -201,14 +206,14 @@ static void expect_last_flushed(struct test *t, const struct rdma *rdma, uint64_
  */
 void rdma_cut_off_suppressed(struct test *t, const struct rdma_kind *kind)
 {
-        struct rdma rdma = rdma_with(t, kind, .length = LENGTH, .dtos = OUTSTANDING,
-                                     .reads = rdma_at_once(kind, OUTSTANDING));
+        struct rdma rdma = rdma_deep(t, kind, .length = LENGTH);
+        uint64_t last = (uint64_t)rdma.depth - 1;
 
         for (uint64_t first = 1; first <= 101; first += 100) {
                 if (first > 1)
                         ep_join_anew(t, &rdma.loop);
-                for (uint64_t i = 0; i < OUTSTANDING - 1; i++) {
-                        if (i == HELD)
+                for (uint64_t i = 0; i < last; i++) {
+                        if (i == held_of(&rdma))
                                 hold_up(t, &rdma, first + i, DAT_COMPLETION_SUPPRESS_FLAG);
                         else
                                 expect(rdma_post_whole(t, &rdma, first + i,
@@ -254,43 +259,41 @@ static void expect_all(struct test *t, const struct rdma *rdma, uint64_t count)
 static void fill_up(struct test *t, const struct rdma *rdma)
 {
         hold_up(t, rdma, 0, DAT_COMPLETION_DEFAULT_FLAG);
-        for (uint64_t i = 1; i < OUTSTANDING; i++)
+        for (uint64_t i = 1; i < (uint64_t)rdma->depth; i++)
                 expect(rdma_post_whole(t, rdma, i, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
 }
 
 void rdma_most_outstanding(struct test *t, const struct rdma_kind *kind)
 {
-        struct rdma rdma =
-            rdma_with(t, kind, .dtos = OUTSTANDING, .reads = rdma_at_once(kind, OUTSTANDING));
+        struct rdma rdma = rdma_deep(t, kind);
 
         fill_up(t, &rdma);
         expect_untouched(rdma_target(&rdma));
         let_go(t, &rdma);
-        expect_all(t, &rdma, OUTSTANDING - 1);
+        expect_all(t, &rdma, (uint64_t)rdma.depth - 1);
 }
 
 void rdma_one_too_many(struct test *t, const struct rdma_kind *kind)
 {
-        struct rdma rdma =
-            rdma_with(t, kind, .dtos = OUTSTANDING, .reads = rdma_at_once(kind, OUTSTANDING));
+        struct rdma rdma = rdma_deep(t, kind);
+        uint64_t depth = (uint64_t)rdma.depth;
         DAT_RETURN ret;
 
         fill_up(t, &rdma);
-        ret = expect_or_note(rdma_post_whole(t, &rdma, OUTSTANDING, DAT_COMPLETION_DEFAULT_FLAG),
+        ret = expect_or_note(rdma_post_whole(t, &rdma, depth, DAT_COMPLETION_DEFAULT_FLAG),
                              DAT_INSUFFICIENT_RESOURCES, DAT_SUCCESS);
         let_go(t, &rdma);
-        expect_all(t, &rdma, dat_is(ret, DAT_SUCCESS) ? OUTSTANDING : OUTSTANDING - 1);
+        expect_all(t, &rdma, dat_is(ret, DAT_SUCCESS) ? depth : depth - 1);
 }
 
 void rdma_places_come_back(struct test *t, const struct rdma_kind *kind)
 {
-        struct rdma rdma =
-            rdma_with(t, kind, .dtos = OUTSTANDING, .reads = rdma_at_once(kind, OUTSTANDING));
+        struct rdma rdma = rdma_deep(t, kind);
 
         for (int i = 0; i < ROUNDS; i++) {
                 fill_up(t, &rdma);
                 let_go(t, &rdma);
-                expect_all(t, &rdma, OUTSTANDING - 1);
+                expect_all(t, &rdma, (uint64_t)rdma.depth - 1);
         }
 }
 
@@ -354,8 +357,7 @@ void rdma_refusal_on_disconnected(struct test *t, const struct rdma_kind *kind,
 void rdma_refusal_leaves(struct test *t, const struct rdma_kind *kind,
                          const struct rdma_refusal *row)
 {
-        struct rdma rdma =
-            rdma_with(t, kind, .dtos = OUTSTANDING, .reads = rdma_at_once(kind, OUTSTANDING));
+        struct rdma rdma = rdma_deep(t, kind);
         struct rdma first = rdma;
         struct ep_snapshot before = ep_snapshot(t, rdma.ep);
 
@@ -374,5 +376,5 @@ void rdma_refusal_leaves(struct test *t, const struct rdma_kind *kind,
         expect_rdma(t, &first, 78, SMALL);
         fill_up(t, &rdma);
         let_go(t, &rdma);
-        expect_all(t, &rdma, OUTSTANDING - 1);
+        expect_all(t, &rdma, (uint64_t)rdma.depth - 1);
 }

@@ -4,6 +4,7 @@
 #include "case/limits.h"
 #include "case/transport.h"
 #include "evidence/api.h"
+#include "evidence/evidence.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -687,16 +688,54 @@ void must_line_recv(struct test *t, struct line *line, int count)
                 must(line_recv(line, DAT_COMPLETION_DEFAULT_FLAG));
 }
 
+static void expect_whole(struct test *t, const struct line *line, uint64_t sequence)
+{
+        const unsigned char *at = line->target->addr + sequence % line->slots * MESSAGE;
+
+        expect_that(message_holds(at, MESSAGE, sequence), "message %llu is not whole",
+                    (unsigned long long)sequence);
+}
+
 void expect_arrivals(struct test *t, struct line *line, int count)
 {
         for (int i = 0; i < count; i++) {
                 uint64_t sequence = line->arrived++;
-                const unsigned char *at = line->target->addr + sequence % line->slots * MESSAGE;
 
                 expect_completion(ep_recv_evd(t, line->to), .ep = line->to, .cookie = sequence,
                                   .length = MESSAGE);
-                expect_that(message_holds(at, MESSAGE, sequence), "message %llu is not whole",
-                            (unsigned long long)sequence);
+                expect_whole(t, line, sequence);
+        }
+}
+
+/* The event is asked for until it is there, for as long as a wait would last at most. */
+static DAT_EVENT event_asked_for(struct test *t, DAT_EVD_HANDLE evd)
+{
+        uint64_t until_ns = now_ns() + (uint64_t)event_timeout(t) * 1000;
+        DAT_EVENT event = {.event_number = DAT_SOFTWARE_EVENT};
+
+        while (!dat_is(expect(fixture_event_now(t, evd, &event), DAT_SUCCESS, DAT_QUEUE_EMPTY),
+                       DAT_SUCCESS)) {
+                expect_that(now_ns() < until_ns, "no completion has come");
+                settle_briefly(t);
+        }
+        return event;
+}
+
+void expect_arrivals_unheard(struct test *t, struct line *line, int count)
+{
+        DAT_EVD_HANDLE evd = ep_recv_evd(t, line->to);
+
+        for (int i = 0; i < count; i++) {
+                uint64_t sequence = line->arrived++;
+                DAT_EVENT event = event_asked_for(t, evd);
+
+                expect_eq(event.event_number, DAT_DTO_COMPLETION_EVENT);
+                expect_that(event.evd_handle == evd, "the event names another EVD");
+                completion_is(t, CHECK_SITE_("the completion on an EVD"), &event,
+                              &(const struct completion){
+                                  .ep = line->to, .cookie = sequence, .length = MESSAGE},
+                              true);
+                expect_whole(t, line, sequence);
         }
 }
 

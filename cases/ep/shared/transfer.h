@@ -321,6 +321,9 @@ void must_line_recv(struct test *t, struct line *line, int count);
 
 /* The next messages have come, whole, each to its own slot; the next sends have completed. */
 void expect_arrivals(struct test *t, struct line *line, int count);
+
+/* The same where their completions wake nobody: each is asked for until it is there. */
+void expect_arrivals_unheard(struct test *t, struct line *line, int count);
 void expect_sends_complete(struct test *t, struct line *line, int count);
 
 /* The active EP has ended the connection; the events of both ends are taken. */

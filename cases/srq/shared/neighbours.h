@@ -8,8 +8,8 @@
 #include "cases/srq/shared/queue.h"
 
 #define SRQ_TURNS 16 /* calls of a thread in a round */
-#define SRQ_LEAST (3 * SRQ_TURNS)
-#define SRQ_MOST  (4 * SRQ_TURNS) /* sizes between which it is resized */
+#define SRQ_LEAST (5 * SRQ_TURNS / 2)
+#define SRQ_MOST  (3 * SRQ_TURNS) /* sizes between which it is resized; a round has two thirds */
 
 /* A queue whose connection brings messages, and what the turns use beside it. */
 struct srq_beside {
