@@ -19,7 +19,7 @@ from oracle.kernel import (
     refuses,
     tells,
 )
-from oracle.state import NULL, Ep, Evd, Ia, Obj, Side
+from oracle.state import NULL, Ep, Evd, Ia, Obj, Side, Sp
 from oracle.trace import Call
 
 describe(
@@ -36,6 +36,9 @@ describe(
 describe(
     "dat_ia_close",
     legal="ia_close/abrupt",
+    legal_of=lambda call: (
+        "ia_close/graceful" if call.arg("close_flags") == "DAT_CLOSE_GRACEFUL_FLAG" else ""
+    ),
     returns="INSUFFICIENT_RESOURCES INVALID_HANDLE INVALID_PARAMETER INVALID_STATE",
     handles=[Handle("ia_handle", "ia", clause="ia_close/invalid_handle")],
     small=lambda _call, _ia, _side: True,
@@ -220,7 +223,15 @@ def _names(part: str, prefix: str, field: str) -> bool:
 def _equal(told: Any, known: Any) -> bool:
     if isinstance(known, bool):
         return bool(told == ("DAT_TRUE" if known else "DAT_FALSE") or told == int(known))
-    return str(told) == str(known)
+    return _number(told) == _number(known)
+
+
+def _number(value: Any) -> Any:
+    """An address is written as a hexadecimal number in one record, and as a decimal in another."""
+    try:
+        return int(str(value), 0)
+    except ValueError:
+        return str(value)
 
 
 @refuses("dat_ia_close", clauses=["ia_close/invalid_flags"])
@@ -247,7 +258,18 @@ def graceful(call: Call, ia: Ia, side: Side) -> Refusal | Open | None:
     certain = [obj for obj in own if not _uncertain(obj)]
     if certain:
         return refuse(INVALID_STATE)
-    return may(INVALID_STATE) if own else None
+    return may(INVALID_STATE) if own or _has_made(ia, side) else None
+
+
+def _has_made(ia: Ia, side: Side) -> bool:
+    """Whether the provider has made an EP for a request, which no call may have told of."""
+    return any(
+        isinstance(point, Sp)
+        and point.ia is ia
+        and point.requests > 0
+        and (point.flag == "DAT_PSP_PROVIDER_FLAG" or point.ep is None)
+        for point in side.objects.values()
+    )
 
 
 def _uncertain(obj: Obj) -> bool:

@@ -154,6 +154,7 @@ class Plan:
         "handle_rules",
         "handles",
         "legal",
+        "legal_of",
         "listed",
         "page",
         "refuses",
@@ -172,6 +173,7 @@ class Plan:
         self.gone: frozenset[str] = frozenset()
         self.small: Callable[[Call, Any, Side], bool] | None = None
         self.row: Callable[[Call], str] = lambda _call: ""
+        self.legal_of: Callable[[Call], str] = lambda _call: ""
         self.refuses: list[Held] = []
         self.tells: list[Held] = []
         self.always: list[Held] = []
@@ -203,9 +205,11 @@ def describe(
     small: Callable[[Call, Any, Side], bool] | None = None,
     gone_passes: str = "",
     row: Callable[[Call], str] | None = None,
+    legal_of: Callable[[Call], str] | None = None,
 ) -> None:
     """Declare a call: its legal clause, the errors that its page lists, its handle arguments.
 
+    `legal_of` tells of another legal clause for some calls; empty for none.
     `row` tells of which row of the legal clause a call is; empty for none. `small` says whether a
     lack of resources cannot excuse a refusal, because what the call asks for is far below what the
     IA declares. `gone_passes` are returns that pass for a destroyed handle besides errors.
@@ -218,6 +222,7 @@ def describe(
     plan.handles = handles
     plan.small = small
     plan.row = row or plan.row
+    plan.legal_of = legal_of or plan.legal_of
     plan.gone = frozenset(gone_passes.split())
     for handle in handles:
         if handle.clause:
@@ -391,7 +396,8 @@ class Judge:
             self.judgement.judged += not reason
             self.judgement.unjudged.update([reason] if reason else [])
             return
-        if call.ok and not bad:
+        # An object of another IA may be taken (GEN-12), and then the call has its effect.
+        if call.ok and all(how == "other_ia" for _handle, how in bad):
             for function in plan.after:
                 self.change(call, function)
         if call.ok and reason == NULL_POINTER and not call.typed:
@@ -539,6 +545,7 @@ class Judge:
         self.asked.append(plan.legal)
         row = plan.row(call)
         clause = f"{plan.legal.clauses[0]}/{row}" if row else plan.legal.clauses[0]
+        clause = plan.legal_of(call) or clause
         why = Breach(clause, f"returns {ret}, although nothing forbids the call")
         self.deviate(call, plan.legal, why)
         return ""

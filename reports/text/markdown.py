@@ -228,7 +228,7 @@ def _unstable(run: Run) -> list[str]:
 def _attempts(case: Case) -> str:
     said = []
     for hosts in case.unstable:
-        ended = [attempt.ended for attempt in case.ordered if attempt.hosts == hosts]
+        ended = case.ended(hosts)
         said.append(f"{hosts_word(hosts)}: {', then '.join(ended)}")
     return _plain("; ".join(said))
 

@@ -53,6 +53,19 @@ class Case:
         """The modes in which it ended otherwise when it was run again."""
         return tuple(hosts for hosts in sorted(self.modes) if self._varied(hosts))
 
+    def ended(self, hosts: int) -> list[str]:
+        """How its attempts ended in a mode; if all ended alike, the last tells what differed."""
+        attempts = [attempt for attempt in self.ordered if attempt.hosts == hosts]
+        said = [attempt.ended for attempt in attempts]
+        if hosts in self.unstable and len(set(said)) == 1:
+            ends = {tuple(trouble.key for trouble in attempt.teardown) for attempt in attempts}
+            said[-1] += (
+                " (only the model's judgement differs)"
+                if len(ends) == 1
+                else " (what broke in teardown differs)"
+            )
+        return said
+
     @cached_property
     def once(self) -> tuple[Attempt, ...]:
         """The first attempts that were found broken, and of which there is no second one."""

@@ -136,7 +136,7 @@ def _unstable(run: Run, out: Console) -> None:
     out.print(Text(f"unstable: {len(run.unstable)} ended otherwise when they were run again"))
     for case in run.unstable:
         for hosts in case.unstable:
-            ended = [attempt.ended for attempt in case.ordered if attempt.hosts == hosts]
+            ended = case.ended(hosts)
             out.print(Text(f"  {case.id} [{mode(hosts)}]: {', then '.join(ended)}"))
 
 
