@@ -5,15 +5,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct name *names_find(const struct names *names, uint64_t handle)
+/* The last that was made by now, or NULL. */
+static struct name *made_by_now(const struct names *names, uint64_t handle)
 {
+        struct name *last = NULL;
+
         for (size_t i = names->count; i > 0; i--) {
                 struct name *name = &names->list[i - 1];
 
+                if (name->handle == handle && name->process == names->process &&
+                    name->made_ns <= names->now && (!last || name->made_ns > last->made_ns))
+                        last = name;
+        }
+        return last;
+}
+
+struct name *names_find(const struct names *names, uint64_t handle)
+{
+        struct name *last = made_by_now(names, handle);
+
+        for (size_t i = names->count; i > 0 && !last; i--) {
+                struct name *name = &names->list[i - 1];
+
                 if (name->handle == handle && name->process == names->process)
+                        last = name;
+        }
+        return last;
+}
+
+bool name_is(const struct name *name, const char *kind)
+{
+        if (strcmp(kind, "sp") == 0)
+                return strcmp(name->kind, "psp") == 0 || strcmp(name->kind, "rsp") == 0;
+        if (strcmp(kind, "async_evd") == 0)
+                kind = "evd";
+        return strcmp(name->kind, kind) == 0 ||
+               (strcmp(kind, "evd") == 0 && strcmp(name->kind, "async_evd") == 0);
+}
+
+struct name *names_find_kind(const struct names *names, uint64_t handle, const char *kind)
+{
+        struct name *last = names_find(names, handle);
+
+        if (!names->in_event || !kind || !last || name_is(last, kind))
+                return last;
+        for (size_t i = names->count; i > 0; i--) {
+                struct name *name = &names->list[i - 1];
+
+                if (name->handle == handle && name->process == names->process &&
+                    name_is(name, kind))
                         return name;
         }
-        return NULL;
+        return last;
 }
 
 static size_t count_of(const struct names *names, const char *kind)
@@ -34,10 +77,10 @@ static bool is_single(const char *kind)
 
 struct name *names_made(struct names *names, uint64_t handle, const char *kind)
 {
-        struct name *name = names_find(names, handle);
+        struct name *name = made_by_now(names, handle);
         size_t number = count_of(names, kind) + 1;
 
-        if (name && !name->freed)
+        if (name && !name->freed && !name->freed_by && name_is(name, kind))
                 return name;
         if (names->count == names->capacity) {
                 size_t larger = names->capacity ? 2 * names->capacity : 64;
@@ -49,7 +92,8 @@ struct name *names_made(struct names *names, uint64_t handle, const char *kind)
                 names->capacity = larger;
         }
         name = &names->list[names->count++];
-        *name = (struct name){.handle = handle, .kind = kind, .process = names->process};
+        *name = (struct name){
+            .handle = handle, .kind = kind, .process = names->process, .made_ns = names->now};
         if (number == 1 && is_single(kind))
                 snprintf(name->text, sizeof(name->text), "%s", kind);
         else

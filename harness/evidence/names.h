@@ -18,7 +18,9 @@ struct name {
         char text[NAME_MAX_LENGTH];
         uint16_t process; /* whose it is: names.process at its creation */
         bool freed;
-        bool is_memory; /* of an LMR: the members below hold */
+        uint64_t made_ns;  /* when the call that made it ended */
+        uint64_t freed_by; /* the number of the call that is known to free it, or 0 */
+        bool is_memory;    /* of an LMR: the members below hold */
         uint32_t lmr_context, rmr_context;
         uint64_t address, length;
 };
@@ -32,12 +34,29 @@ struct names {
         struct name *list;
         size_t count, capacity;
         uint16_t process;
+        uint64_t now;  /* when the rendered call began, or ended where its output is rendered */
+        bool in_event; /* whether an event is: it may be about what was freed since */
 };
 
-/* The object that has the handle now, or had it last; NULL when none. */
+/*
+ * The object that has the handle at the time, or had it last; NULL when none. Calls of threads
+ * stand in the order in which they began, so one that is made later may be known already.
+ */
 struct name *names_find(const struct names *names, uint64_t handle);
 
-/* The same, making a new object of the kind where there is none alive; NULL without memory. */
+/*
+ * The same, but in an event, a freed one of the kind goes before one of another kind, which has got
+ * its handle. No kind, NULL, fits all; "sp" is that of both service points.
+ */
+struct name *names_find_kind(const struct names *names, uint64_t handle, const char *kind);
+
+/* Whether it is of the kind. An EVD for asynchronous events may be one of the consumer's. */
+bool name_is(const struct name *name, const char *kind);
+
+/*
+ * The object of the kind that has the handle, a new one where there is none alive, or where another
+ * call is known to free it meanwhile; NULL without memory.
+ */
 struct name *names_made(struct names *names, uint64_t handle, const char *kind);
 
 /*

@@ -197,7 +197,13 @@ void render_evidence(const struct evidence *evidence, unsigned long long seq, co
                      render_emit *emit, void *context)
 {
         struct render render = {
-            .seq = seq, .who = who, .emit = emit, .context = context, .own_pid = evidence->own_pid};
+            .seq = seq,
+            .who = who,
+            .emit = emit,
+            .context = context,
+            .own_pid = evidence->own_pid,
+            .evidence = evidence,
+        };
 
         render_log(&render, evidence);
         render_entries(&render, evidence);

@@ -162,6 +162,53 @@ static void write_args(struct render *render, const struct call_record *call,
         write_close(&render->writer, ']');
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+        size_t length = strlen(text);
+
+        return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
+}
+
+/* Whether the object of the call's first argument is gone when the call has succeeded. */
+static bool is_end(const struct api_function *function)
+{
+        static const char *const ends[] = {"_free", "_close", "dat_cr_accept", "dat_cr_reject",
+                                           "dat_cr_handoff"};
+
+        for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+                if (ends_with(function->name, ends[i]))
+                        return true;
+        return false;
+}
+
+static bool met(const struct call_record *call, const struct call_record *other)
+{
+        return other->thread != call->thread && other->exec == call->exec &&
+               other->pid == call->pid && other->number > call->number &&
+               other->began_ns <= call->began_ns + call->took_ns;
+}
+
+/*
+ * A call that was begun later may have freed the object that had the handle, while `call` made
+ * another one: it stands behind `call`, and means the former.
+ */
+static void foretell_free(struct render *render, const struct call_record *call, uint64_t handle)
+{
+        struct name *name = names_find(&render->names, handle);
+
+        if (!name || name->freed || name->freed_by || !render->evidence)
+                return;
+        for (size_t i = 0; i < evidence_calls(render->evidence); i++) {
+                const struct call_record *other = &render->evidence->calls[i];
+
+                if (atomic_load(&other->state) == CALL_DONE &&
+                    other->function < api_function_count && met(call, other) &&
+                    other->args[0] == handle && dat_is(other->ret, DAT_SUCCESS) &&
+                    is_end(&api_functions[other->function]))
+                        name->freed_by = other->number;
+        }
+}
+
 /* Gives a name to each handle that a call made, before its output is rendered. */
 static void learn_made(struct render *render, const struct call_record *call,
                        const struct api_function *function)
@@ -178,8 +225,10 @@ static void learn_made(struct render *render, const struct call_record *call,
                 handle = value_number(bytes, sizeof(handle));
                 if (strcmp(param->name, "async_evd_handle") == 0)
                         kind = "async_evd";
-                if (handle)
-                        names_made(&render->names, handle, kind);
+                if (!handle)
+                        continue;
+                foretell_free(render, call, handle);
+                names_made(&render->names, handle, kind);
         }
 }
 
@@ -215,20 +264,14 @@ static void learn_memory(struct render *render, const struct call_record *call,
         name->length = call->args[param_index(function, "length")];
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-        size_t length = strlen(text);
-
-        return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
-}
-
 static void learn_freed(struct render *render, const struct call_record *call,
                         const struct api_function *function)
 {
         struct name *name;
 
-        if (!ends_with(function->name, "_free") && !ends_with(function->name, "_close"))
+        if (!is_end(function))
                 return;
+        render->names.now = call->began_ns;
         name = names_find(&render->names, call->args[0]);
         if (name)
                 name->freed = true;
@@ -417,6 +460,7 @@ void render_call(struct render *render, const struct call_record *call)
         const struct typed typed = {writer, &render->names, call};
 
         render->names.process = call->exec;
+        render->names.now = call->began_ns;
         render_begin(render, "call");
         write_count(writer, "n", call->number);
         write_string(writer, "who", render->who);
@@ -428,6 +472,7 @@ void render_call(struct render *render, const struct call_record *call)
         write_open(writer, '{');
         write_typed_args(&typed, function);
         if (done) {
+                render->names.now = call->began_ns + call->took_ns;
                 learn_made(render, call, function);
                 if (strcmp(function->name, "dat_lmr_create") == 0)
                         learn_memory(render, call, function);

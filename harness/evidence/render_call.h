@@ -16,7 +16,8 @@ struct render {
         void *context;
         struct names names;
         int32_t own_pid;
-        struct writer writer; /* of the event that is being rendered */
+        const struct evidence *evidence; /* that has the calls behind; NULL where none are known */
+        struct writer writer;            /* of the event that is being rendered */
 };
 
 /* Begins an event of a kind; and ends and emits it. */

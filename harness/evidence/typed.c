@@ -114,9 +114,9 @@ void typed_write_nameless(const struct typed *typed, uint64_t handle)
         write_close(typed->writer, '}');
 }
 
-static void write_handle(const struct typed *typed, uint64_t handle)
+static void write_handle(const struct typed *typed, uint64_t handle, const char *kind)
 {
-        const struct name *name = names_find(typed->names, handle);
+        const struct name *name = names_find_kind(typed->names, handle, kind);
 
         if (!handle) {
                 write_null(typed->writer);
@@ -208,7 +208,7 @@ static void write_async(const struct typed *typed, const DAT_ASYNCH_ERROR_EVENT_
 
         write_open(typed->writer, '{');
         member(typed, "dat_handle");
-        write_handle(typed, handle);
+        write_handle(typed, handle, NULL);
         member(typed, "reason");
         write_enum(typed, value_async_reasons(typed->names, handle), (uint64_t)data->reason);
         write_close(typed->writer, '}');
@@ -229,12 +229,14 @@ static void write_event(const struct typed *typed, const unsigned char *bytes)
         member(typed, "event_number");
         write_enum(typed, api_event_numbers, (uint64_t)event.event_number);
         member(typed, "evd_handle");
-        write_handle(typed, (uint64_t)(uintptr_t)event.evd_handle);
+        write_handle(typed, (uint64_t)(uintptr_t)event.evd_handle, NULL);
         member(typed, "event_data");
+        typed->names->in_event = true;
         if (layout)
                 write_struct(typed, layout, bytes + offsetof(DAT_EVENT, event_data));
         else
                 write_async(typed, &event.event_data.asynch_error_event_data);
+        typed->names->in_event = false;
         write_close(typed->writer, '}');
 }
 
@@ -272,7 +274,8 @@ void typed_write(const struct typed *typed, const struct api_type *type, const u
                 write_enum(typed, type->names, value);
                 break;
         case API_HANDLE:
-                write_handle(typed, value);
+                /* In an event, only a service point has no kind. */
+                write_handle(typed, value, type->object ? type->object : "sp");
                 break;
         case API_RETURN:
                 write_return(typed, (uint32_t)value);

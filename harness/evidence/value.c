@@ -128,9 +128,10 @@ void value_add_enum(struct value_text *text, const struct api_enum *names, uint6
                 put_unsigned(text, value);
 }
 
-static void add_handle(struct value_text *text, const struct names *names, uint64_t handle)
+static void add_handle(struct value_text *text, const struct names *names, uint64_t handle,
+                       const char *kind)
 {
-        const struct name *name = names_find(names, handle);
+        const struct name *name = names_find_kind(names, handle, kind);
 
         if (handle == 0)
                 text_put(text, "DAT_HANDLE_NULL");
@@ -213,7 +214,7 @@ static void add_async(struct value_text *text, const struct names *names,
         uint64_t handle = (uint64_t)(uintptr_t)data->dat_handle;
 
         text_put(text, "{dat_handle=");
-        add_handle(text, names, handle);
+        add_handle(text, names, handle, NULL);
         text_put(text, ", reason=");
         value_add_enum(text, value_async_reasons(names, handle), (uint64_t)data->reason);
         text_put(text, "}");
@@ -261,17 +262,19 @@ static void add_event(struct value_text *text, struct names *names, const unsign
         text_put(text, "{event_number=");
         value_add_enum(text, api_event_numbers, (uint64_t)event.event_number);
         text_put(text, ", evd_handle=");
-        add_handle(text, names, (uint64_t)(uintptr_t)event.evd_handle);
+        add_handle(text, names, (uint64_t)(uintptr_t)event.evd_handle, NULL);
         text_put(text, ", event_data=");
         if (event.event_number == DAT_CONNECTION_REQUEST_EVENT)
                 names_made(names,
                            (uint64_t)(uintptr_t)event.event_data.cr_arrival_event_data.cr_handle,
                            "cr");
+        names->in_event = true;
         layout = value_event_layout(event.event_number);
         if (layout)
                 add_struct(text, names, layout, bytes + offsetof(DAT_EVENT, event_data));
         else
                 add_async(text, names, &event.event_data.asynch_error_event_data);
+        names->in_event = false;
         text_put(text, "}");
 }
 
@@ -308,7 +311,8 @@ void value_add(struct value_text *text, struct names *names, const struct api_ty
                 value_add_enum(text, type->names, number);
                 break;
         case API_HANDLE:
-                add_handle(text, names, number);
+                /* In an event, only a service point has no kind. */
+                add_handle(text, names, number, type->object ? type->object : "sp");
                 break;
         case API_RETURN:
                 text_put(text, api_return_name((uint32_t)number, space));

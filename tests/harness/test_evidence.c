@@ -215,11 +215,50 @@ static void a_handle_is_of_its_process(void **state)
         names_clear(&names);
 }
 
+static void a_handle_is_used_again(void **state)
+{
+        struct names names = {.list = NULL};
+
+        (void)state;
+        names_made(&names, 1, "psp");
+        names_made(&names, 2, "lmr")->freed_by = 7;
+        assert_string_equal(names_made(&names, 1, "ep")->text, "ep#1");
+        assert_string_equal(names_made(&names, 1, "ep")->text, "ep#1");
+        assert_string_equal(names_find_kind(&names, 1, "sp")->text, "ep#1");
+        names.in_event = true;
+        assert_string_equal(names_find_kind(&names, 1, "sp")->text, "psp#1");
+        assert_string_equal(names_find_kind(&names, 1, "ep")->text, "ep#1");
+        names.in_event = false;
+        names.now = 6;
+        assert_string_equal(names_made(&names, 2, "lmr")->text, "lmr#2");
+        assert_string_equal(names_find(&names, 2)->text, "lmr#2");
+        names.now = 5;
+        assert_string_equal(names_find(&names, 2)->text, "lmr#1");
+        names_made(&names, 3, "pz");
+        names.now = 4;
+        assert_string_equal(names_made(&names, 3, "pz")->text, "pz#2");
+        names.now = 5;
+        assert_string_equal(names_find(&names, 3)->text, "pz#1");
+        names_clear(&names);
+}
+
+static void an_async_evd_is_an_evd(void **state)
+{
+        struct names names = {.list = NULL};
+
+        (void)state;
+        names_made(&names, 1, "evd");
+        assert_string_equal(names_made(&names, 1, "async_evd")->text, "evd#1");
+        names_clear(&names);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(contexts_of_lmr_and_rmr_are_two),
             cmocka_unit_test(a_handle_is_of_its_process),
+            cmocka_unit_test(a_handle_is_used_again),
+            cmocka_unit_test(an_async_evd_is_an_evd),
             cmocka_unit_test(verdict_comes_back),
             cmocka_unit_test(nothing_is_no_verdict),
             cmocka_unit_test(any_change_breaks_the_seal),
