@@ -206,8 +206,8 @@ class Testbed:
                 incident(
                     "stood-still",
                     ended.evidence.where,
-                    f"stood still for {ended.evidence.still:.0f} s, while {attempt.planned.case} ran: "
-                    f"its {ended.record['verdict']} says nothing, and it is run anew",
+                    f"stood still for {ended.evidence.still:.0f} s, while {attempt.planned.case} "
+                    f"ran: its {ended.record['verdict']} says nothing, and it is run anew",
                 )
             )
         return ended
