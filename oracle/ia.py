@@ -223,7 +223,7 @@ def _names(part: str, prefix: str, field: str) -> bool:
 def _equal(told: Any, known: Any) -> bool:
     if isinstance(known, bool):
         return bool(told == ("DAT_TRUE" if known else "DAT_FALSE") or told == int(known))
-    return _number(told) == _number(known)
+    return bool(_number(told) == _number(known))
 
 
 def _number(value: Any) -> Any:
