@@ -46,13 +46,19 @@ void run_reuse_any_handles(void)
         pthread_mutex_unlock(&lock);
 }
 
-/* Whether a new object of the type may have this handle. IAs keep theirs: others name them. */
+/* What later objects and late events are of: these keep their handles. */
+static bool is_named_later(DAT_HANDLE_TYPE type)
+{
+        return type == DAT_HANDLE_TYPE_IA || type == DAT_HANDLE_TYPE_EP ||
+               type == DAT_HANDLE_TYPE_PSP || type == DAT_HANDLE_TYPE_RSP;
+}
+
+/* Whether a new object of the type may have this handle. */
 static bool fits(const struct handle *handle, DAT_HANDLE_TYPE type)
 {
         if (handle->type == type)
                 return true;
-        return reuse == REUSE_OF_ANY && handle->type != DAT_HANDLE_TYPE_IA &&
-               type != DAT_HANDLE_TYPE_IA;
+        return reuse == REUSE_OF_ANY && !is_named_later(handle->type) && type != DAT_HANDLE_TYPE_IA;
 }
 
 /* The handle of an object that is gone, which the type may have, off the list by inner handle. */
