@@ -342,6 +342,12 @@ def test_a_handle_that_is_gone_is_told_by_the_call_that_took_it(agent: Agent) ->
     assert outcome.reason.startswith("dat_pz_free of a handle that is gone returned DAT_SUCCESS")
 
 
+def test_a_handle_that_a_later_object_has_is_not_judged(agent: Agent) -> None:
+    outcome = agent.run("harness/meets_a_later_one")
+    assert outcome.word == "NOTE"
+    assert outcome.texts("note") == ["an object that was made since has the handle (GEN-1)"]
+
+
 def test_every_free_fails(agent_on: MakeAgent) -> None:
     """What is refused after the first may be refused for it, and so may what is left open."""
     agent = agent_on("free=fail open=leak")

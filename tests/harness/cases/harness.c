@@ -494,10 +494,19 @@ static DAT_RETURN free_zone(void *pz)
         return dat_pz_free(pz);
 }
 
-/* As a provider that takes a handle that is gone. */
+/* As a provider that takes a handle that is gone: the case knows of no object that has it. */
 CASE_WITH(harness, uses_a_live_one, .needs = 0)
+{
+        DAT_PZ_HANDLE pz;
+
+        must(dat_pz_create(ia(t), &pz));
+        expect_stale(free_zone, pz, pz);
+}
+
+/* As a provider that gives a handle again: a later object of the case has it. */
+CASE_WITH(harness, meets_a_later_one, .needs = 0)
 {
         DAT_PZ_HANDLE pz = pz_new(t);
 
-        expect_stale(free_zone, pz, pz);
+        expect_stale(free_zone, pz_new(t), pz);
 }
