@@ -352,6 +352,12 @@ STEPS = (
             *_variant("small", "srq_create"),
             *_variant("plain", "srq_query"),
             *_variant("recycling", "ep_modify/invalid_object"),
+            *_variant(
+                "recycling_kinds",
+                "cr_accept/looks_afterwards cr_accept/handle_by_kind cno_free/beside/cno"
+                " pz_free/beside/cno",
+            ),
+            *_variant("zones_first", "ep_post_send/in_state"),
             *_variant("one_less", "evd_resize"),
             *_variant(
                 "rich",
