@@ -75,13 +75,12 @@ static bool is_single(const char *kind)
         return strcmp(kind, "ia") == 0 || strcmp(kind, "async_evd") == 0;
 }
 
-struct name *names_made(struct names *names, uint64_t handle, const char *kind)
+static struct name *name_new(struct names *names, uint64_t handle, const char *kind,
+                             uint64_t made_ns)
 {
-        struct name *name = made_by_now(names, handle);
         size_t number = count_of(names, kind) + 1;
+        struct name *name;
 
-        if (name && !name->freed && !name->freed_by && name_is(name, kind))
-                return name;
         if (names->count == names->capacity) {
                 size_t larger = names->capacity ? 2 * names->capacity : 64;
                 struct name *moved = realloc(names->list, larger * sizeof(*moved));
@@ -93,12 +92,30 @@ struct name *names_made(struct names *names, uint64_t handle, const char *kind)
         }
         name = &names->list[names->count++];
         *name = (struct name){
-            .handle = handle, .kind = kind, .process = names->process, .made_ns = names->now};
+            .handle = handle, .kind = kind, .process = names->process, .made_ns = made_ns};
         if (number == 1 && is_single(kind))
                 snprintf(name->text, sizeof(name->text), "%s", kind);
         else
                 snprintf(name->text, sizeof(name->text), "%s#%zu", kind, number);
         return name;
+}
+
+struct name *names_made(struct names *names, uint64_t handle, const char *kind)
+{
+        struct name *name = made_by_now(names, handle);
+
+        if (name && !name->freed && !name->freed_by && name_is(name, kind))
+                return name;
+        return name_new(names, handle, kind, names->now);
+}
+
+struct name *names_told(struct names *names, uint64_t handle, const char *kind)
+{
+        struct name *name = made_by_now(names, handle);
+
+        if (name && !name->freed && name_is(name, kind))
+                return name;
+        return name_new(names, handle, kind, name ? name->made_ns : 0);
 }
 
 static bool is_live_memory(const struct names *names, const struct name *name)

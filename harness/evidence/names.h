@@ -60,6 +60,12 @@ bool name_is(const struct name *name, const char *kind);
 struct name *names_made(struct names *names, uint64_t handle, const char *kind);
 
 /*
+ * The same of a call that makes nothing, and tells of an object: that may have been made at any
+ * time before, by a call that is rendered later.
+ */
+struct name *names_told(struct names *names, uint64_t handle, const char *kind);
+
+/*
  * The live LMR with this LMR context, with this RMR context, or that covers the address; NULL if
  * none. One number may be the LMR context of one LMR and the RMR context of another.
  */

@@ -209,7 +209,12 @@ static void foretell_free(struct render *render, const struct call_record *call,
         }
 }
 
-/* Gives a name to each handle that a call made, before its output is rendered. */
+static bool is_maker(const struct api_function *function)
+{
+        return strstr(function->name, "_create") || strstr(function->name, "_open");
+}
+
+/* Gives a name to each handle that a call made or told, before its output is rendered. */
 static void learn_made(struct render *render, const struct call_record *call,
                        const struct api_function *function)
 {
@@ -227,6 +232,10 @@ static void learn_made(struct render *render, const struct call_record *call,
                         kind = "async_evd";
                 if (!handle)
                         continue;
+                if (!is_maker(function)) {
+                        names_told(&render->names, handle, kind);
+                        continue;
+                }
                 foretell_free(render, call, handle);
                 names_made(&render->names, handle, kind);
         }

@@ -242,6 +242,22 @@ static void a_handle_is_used_again(void **state)
         names_clear(&names);
 }
 
+static void a_call_tells_of_what_is_made_in_a_later_line(void **state)
+{
+        struct names names = {.list = NULL, .now = 9};
+
+        (void)state;
+        assert_string_equal(names_told(&names, 1, "evd")->text, "evd#1");
+        names.now = 5;
+        assert_string_equal(names_made(&names, 1, "evd")->text, "evd#1");
+        names_find(&names, 1)->freed = true;
+        names.now = 9;
+        assert_string_equal(names_told(&names, 1, "evd")->text, "evd#2");
+        names.now = 7;
+        assert_string_equal(names_made(&names, 1, "evd")->text, "evd#2");
+        names_clear(&names);
+}
+
 static void an_async_evd_is_an_evd(void **state)
 {
         struct names names = {.list = NULL};
@@ -258,6 +274,7 @@ int main(void)
             cmocka_unit_test(contexts_of_lmr_and_rmr_are_two),
             cmocka_unit_test(a_handle_is_of_its_process),
             cmocka_unit_test(a_handle_is_used_again),
+            cmocka_unit_test(a_call_tells_of_what_is_made_in_a_later_line),
             cmocka_unit_test(an_async_evd_is_an_evd),
             cmocka_unit_test(verdict_comes_back),
             cmocka_unit_test(nothing_is_no_verdict),
