@@ -357,7 +357,6 @@ STEPS = (
                 "cr_accept/looks_afterwards cr_accept/handle_by_kind cno_free/beside/cno"
                 " pz_free/beside/cno",
             ),
-            *_variant("zones_first", "ep_post_send/in_state"),
             *_variant("one_less", "evd_resize"),
             *_variant(
                 "rich",
